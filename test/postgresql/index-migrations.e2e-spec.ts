@@ -1,6 +1,7 @@
 import type { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { IndexItemNameTrigrams1767225600003 } from '../../src/items/migrations/1767225600003-index-item-name-trigrams.js';
+import { IndexMigration } from '../../src/platform/index.js';
 import { runCli, ServiceProcess, spawnCli } from '../support/process.js';
 import { connectTo } from '../support/connect.js';
 import { eventually } from '../support/service.js';
@@ -70,6 +71,24 @@ it('rebuild an index that was left unfinished [index-rebuilt]', async () => {
   await client.query(`UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'items_name_id_idx'::regclass`);
   expect((await migrate()).code).toBe(0);
   expect(await validIndexes()).toEqual(INDEXES);
+});
+
+it('rebuild an index that was left unfinished in a schema that is not on the search path [index-rebuilt]', async () => {
+  class IndexParts1795219200001 extends IndexMigration {
+    readonly index = 'parts_name_idx';
+    readonly definition = 'ON stock.parts (name)';
+  }
+  await client.query('CREATE SCHEMA stock; CREATE TABLE stock.parts (name text)');
+  const dataSource = await new DataSource({ type: 'postgres', url: databaseUrlOf(database), poolSize: 1 }).initialize();
+  const runner = dataSource.createQueryRunner();
+  await new IndexParts1795219200001().up(runner);
+  const index = `pg_index WHERE indexrelid = 'stock.parts_name_idx'::regclass AND indisvalid`;
+  await client.query(`UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'stock.parts_name_idx'::regclass`);
+  expect((await client.query(`SELECT FROM ${index}`)).rowCount).toBe(0);
+  await new IndexParts1795219200001().up(runner);
+  expect((await client.query(`SELECT FROM ${index}`)).rowCount).toBe(1);
+  await runner.release();
+  await dataSource.destroy();
 });
 
 it('leave the settings of the session as they were, also if they fail', async () => {

@@ -46,6 +46,9 @@ export abstract class SqlMigration implements MigrationInterface {
 /** SQLSTATE of an extension that is not allowed, or not installed (two codes, depending on the version). */
 const EXTENSION_MISSING = /^(?:42501|42704|0A000|58P01)$/;
 
+/** The schema in the definition of an index, if its table has one there. */
+const SCHEMA = /^\s*ON\s+(?:ONLY\s+)?((?:"[^"]+"|[^\s".(]+)\.)/i;
+
 /** Builds one index without blocking writes (`CREATE INDEX CONCURRENTLY`). It can be repeated after an interruption. */
 export abstract class IndexMigration extends SqlMigration {
   /** `CREATE INDEX CONCURRENTLY` is not allowed in a transaction. */
@@ -57,12 +60,17 @@ export abstract class IndexMigration extends SqlMigration {
   /** Extension that the index needs. If it is not available, the index is skipped with a warning. */
   readonly extension: string | undefined = undefined;
 
+  /** The quoted name, with the schema of the table, in which PostgreSQL creates the index. */
+  get quotedName(): string {
+    return `${SCHEMA.exec(this.definition)?.[1] ?? ''}"${this.index}"`;
+  }
+
   get statements(): readonly string[] {
     return [`CREATE INDEX CONCURRENTLY IF NOT EXISTS "${this.index}" ${this.definition}`];
   }
 
   override async up(runner: QueryRunner): Promise<void> {
-    const { index, extension } = this;
+    const { index, quotedName, extension } = this;
     // The build needs no limit: while it waits for all earlier transactions, it blocks no others.
     await runner.query('SET lock_timeout = 0');
     try {
@@ -70,8 +78,8 @@ export abstract class IndexMigration extends SqlMigration {
         await runner.query(`CREATE EXTENSION IF NOT EXISTS "${extension}"`);
       }
       const unfinished = 'SELECT FROM pg_index WHERE indexrelid = to_regclass($1) AND NOT indisvalid';
-      if (((await runner.query(unfinished, [`"${index}"`])) as unknown[]).length > 0) {
-        await runner.query(`DROP INDEX CONCURRENTLY "${index}"`);
+      if (((await runner.query(unfinished, [quotedName])) as unknown[]).length > 0) {
+        await runner.query(`DROP INDEX CONCURRENTLY ${quotedName}`);
       }
       await super.up(runner);
     } catch (error) {

@@ -37,9 +37,9 @@ export async function findMissingIndexes(dataSource: DataSource): Promise<Differ
 }
 
 /** The fix for an index that its migration skipped or did not complete, or that was dropped. */
-function rebuild({ index, extension, statements }: IndexMigration): string {
+function rebuild({ quotedName, extension, statements }: IndexMigration): string {
   const needed = extension === undefined ? [] : [`CREATE EXTENSION IF NOT EXISTS "${extension}"`];
-  const sql = [...needed, `DROP INDEX CONCURRENTLY IF EXISTS "${index}"`, ...statements].join('; ');
+  const sql = [...needed, `DROP INDEX CONCURRENTLY IF EXISTS ${quotedName}`, ...statements].join('; ');
   return `it is missing or invalid. As the owner of the table, run ${sql};`;
 }
 
