@@ -43,6 +43,7 @@ class ReceiptsController {
   static attempts = 0;
   static waiting = 0;
   static upstream: Promise<void> = Promise.resolve();
+  static late: Promise<unknown> = Promise.resolve();
   static outcome: 'answers' | 'throws' | 'ignores a failed statement' | 'fails in part' = 'answers';
 
   constructor(
@@ -86,6 +87,20 @@ class ReceiptsController {
     ReceiptsController.waiting += 1;
     await ReceiptsController.upstream;
     await this.items.insert({ id: newId(), name: 'slow', description: null });
+    return { attempt: 1 };
+  }
+
+  @Post('parts')
+  @Idempotent()
+  @Operation({ summary: 'Write in parts that run at the same time', status: 201, response: Receipt })
+  async writeInParts(): Promise<Receipt> {
+    const write = () => this.items.insert({ id: newId(), name: 'part', description: null });
+    const late = ReceiptsController.upstream.then(write);
+    ReceiptsController.late = Promise.allSettled([late]);
+    await Promise.all([
+      late,
+      write().then(() => ReceiptsController.outcome === 'throws' && Promise.reject(new Error('in part'))),
+    ]);
     return { attempt: 1 };
   }
 
@@ -290,6 +305,29 @@ describe("another module's handler", () => {
       expect(await countReceipts()).toBe(before + 2);
     },
   );
+
+  it('writes nothing in a part that goes on after another one has failed, or was not run again [key-once]', async () => {
+    const items = service.app.get(DataSource).getRepository(Item);
+    const key = newKey();
+    const writeInParts = (upstream: Promise<void>) => {
+      ReceiptsController.upstream = upstream;
+      return service.api.call('POST', '/v1/receipts/parts', { headers: { 'Idempotency-Key': key } });
+    };
+    const statusWithLatePart = async () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const { status } = await writeInParts(promise);
+      // The rollback, which the response does not wait for, is over.
+      await delay(200);
+      resolve();
+      await ReceiptsController.late;
+      return [status, await items.countBy({ name: 'part' })];
+    };
+    ReceiptsController.outcome = 'throws';
+    expect(await statusWithLatePart()).toEqual([500, 0]);
+    ReceiptsController.outcome = 'answers';
+    expect((await writeInParts(Promise.resolve())).status).toBe(201);
+    expect(await statusWithLatePart()).toEqual([201, 2]);
+  });
 
   it('may respond without a body', async () => {
     const attempts = ReceiptsController.attempts;

@@ -77,9 +77,16 @@ export const mutants: readonly Mutant[] = [
     tests: ['test/nest-modules.e2e-spec.ts'],
   },
   {
+    guarantee: 'key-once',
+    file: 'src/platform/database/transactions.ts',
+    search: '...late, dataSource, detachesLateWork: false',
+    replace: '...late, dataSource, detachesLateWork: Boolean(ends.end)',
+    tests: ['test/idempotency.e2e-spec.ts'],
+  },
+  {
     guarantee: 'key-detached',
     file: 'src/platform/database/transactions.ts',
-    search: 'transaction?.isImplicit && ',
+    search: 'transaction?.detachesLateWork && ',
     replace: 'false && ',
     tests: ['test/nest-modules.e2e-spec.ts'],
   },

@@ -44,10 +44,17 @@ export const mutants: readonly Mutant[] = [
     replace: '} else {',
   },
   {
+    guarantee: 'transaction-late-statements',
+    file: 'src/platform/database/late-runner.ts',
+    search: 'runner.transactionDepth > DEPTH',
+    replace: 'runner.transactionDepth > DEPTH + 1',
+    tests: ['test/nest-modules.e2e-spec.ts'],
+  },
+  {
     guarantee: 'data-source-transaction',
     file: 'src/platform/database/late-runner.ts',
-    search: 'while (levels.transactionDepth > depth) await runner.commitTransaction();',
-    replace: 'levels.transactionDepth = 1;\n      await runner.commitTransaction();',
+    search: 'while (runner.transactionDepth > depth) await runner.commitTransaction();',
+    replace: 'runner.transactionDepth = 1;\n      await runner.commitTransaction();',
   },
   {
     guarantee: 'data-source-transaction',

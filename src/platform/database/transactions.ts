@@ -7,8 +7,8 @@ import { type Send, send, streamOf } from './database-client.js';
 
 interface Transaction extends LateRunner {
   readonly dataSource: DataSource;
-  /** Whether the platform began it for an idempotency key, so that the handler need not know of it. */
-  readonly isImplicit: boolean;
+  /** Whether statements after its end run on their own: those of work that a handler has left to the background. */
+  detachesLateWork: boolean;
   readonly afterCommit: (callback: () => void) => void;
   /** Settles with the latest nested transaction. The next one waits for it: TypeORM would mix up concurrent savepoints. */
   nested: Promise<unknown>;
@@ -16,10 +16,10 @@ interface Transaction extends LateRunner {
 
 const transactions = new AsyncLocalStorage<Transaction>();
 
-/** The current transaction. Work that continues after the end of an implicit one has none, as in a request without a key. */
+/** The current transaction. After that of a key, work that the handler has left to the background has none. */
 export function transactionOf(dataSource: DataSource): Transaction | undefined {
   const transaction = transactions.getStore();
-  const isOver = transaction?.isImplicit && transaction.runner.isReleased;
+  const isOver = transaction?.detachesLateWork && transaction.runner.isReleased;
   return transaction?.dataSource === dataSource && !isOver ? transaction : undefined;
 }
 
@@ -72,7 +72,6 @@ export async function runTransaction<T>(
     return runSavepoint(outer, work, ends);
   }
   const onCommit = callbacks((callback) => callback());
-  const isImplicit = Boolean(ends.end);
   let result: T;
   const own = dataSource.createQueryRunner();
   let client: Client | undefined;
@@ -83,8 +82,12 @@ export async function runTransaction<T>(
     return client;
   });
   try {
-    const transaction = { ...late, dataSource, isImplicit, afterCommit: onCommit.add, nested: Promise.resolve() };
+    const nested = Promise.resolve();
+    const transaction = { ...late, dataSource, detachesLateWork: false, afterCommit: onCommit.add, nested };
     result = await transactions.run(transaction, work);
+    // Begun for a key, of which the handler need not know. If the handler fails, statements of what is left of it, such as
+    // another promise of `Promise.all`, are rejected instead: a retry runs them again.
+    transaction.detachesLateWork = Boolean(ends.end);
     await (ends.end && late.connect());
     await late.end();
     if (client) {
@@ -115,8 +118,8 @@ export async function runSavepoint<T>(
     await end?.(sendHere, result);
     return result;
   };
-  // The work knows of it: what is left of it after the end gets an error, instead of running outside, in parts.
-  const transaction = { ...outer, isImplicit: false, afterCommit: onCommit.add, nested: Promise.resolve() };
+  // Late statements of a savepoint are rejected: its feature began it, and does not expect a part of it to be written.
+  const transaction = { ...outer, detachesLateWork: false, afterCommit: onCommit.add, nested: Promise.resolve() };
   const running = outer.nested.then(() => transactions.run(transaction, () => runner.manager.transaction(nested)));
   outer.nested = Promise.allSettled([running]).then(() => runner.release());
   const result = await running;
