@@ -36,6 +36,7 @@ it.each<[string, Schema, unknown, unknown]>([
   ['own properties', named('Person'), person, { name: 'Ada' }],
   ['getters of a class', named('Person'), new Row(), { name: 'Ada' }],
   ['times', named('Person'), { born: new Date(0), secret: 'x' }, { born: '1970-01-01T00:00:00.000Z' }],
+  ['an invalid time as JSON has it', named('Person'), { born: new Date(NaN) }, { born: null }],
   ['null', named('Loan'), { title: null, borrower: null, next: undefined }, { title: null, borrower: null }],
   ['what is nested', named('Loan'), { borrower: person, secret: 'x' }, { borrower: { name: 'Ada' } }],
   [

@@ -45,7 +45,9 @@ export function whitelistOf(alternatives: readonly Schema[], schemas: Schemas): 
   const others = parts.flatMap(othersOf);
   const copyOther = others.length > 0 ? copyOf(others) : undefined;
   return (given) => {
-    const value = keepsAll ? given : ((given as Partial<Date> | null | undefined)?.toJSON?.() ?? given);
+    const written = given as Partial<Date> | null | undefined;
+    // Null for an invalid time.
+    const value = keepsAll || !written?.toJSON ? given : written.toJSON();
     if (keepsAll || typeof value !== 'object' || value === null) {
       return value;
     }
