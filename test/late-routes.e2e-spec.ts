@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   Controller,
+  ForbiddenException,
   Get,
   Injectable,
   type MiddlewareConsumer,
@@ -35,6 +36,10 @@ class SeenMiddleware {
     response.setHeader('X-Seen', 'yes');
     next();
   }
+}
+
+function refuse(): never {
+  throw new ForbiddenException();
 }
 
 /** As an envelope, or a log of responses. */
@@ -96,6 +101,7 @@ class LateModule implements NestModule {
   configure(consumer: MiddlewareConsumer): void {
     consumer.apply(SeenMiddleware).forRoutes(ShelvesController);
     consumer.apply(SeenMiddleware).forRoutes('open');
+    consumer.apply(refuse).forRoutes('closed', 'inner{/*path}');
     consumer.apply(wrap).forRoutes('shelves/wrapped');
     consumer.apply(publicPath).forRoutes('open', 'v1/shelves', 'static/public');
   }
@@ -116,6 +122,13 @@ it('applies middleware to the routes of a controller [middleware-works]', async 
     expect([status, headers.get('x-seen')]).toEqual([200, 'yes']);
   }
   expect((await send('GET', '/v1/items')).headers.get('x-seen')).toBeNull();
+});
+
+it('names the whole path in a problem of middleware [middleware-works]', async () => {
+  for (const path of ['/closed', '/closed/part', '/inner/part%20two']) {
+    const { status, text } = await send('GET', `${path}?secret=1`);
+    expect([status, JSON.parse(text)]).toEqual([403, expect.objectContaining({ instance: path })]);
+  }
 });
 
 it('leaves the response to a method that middleware has replaced [middleware-works]', async () => {

@@ -91,7 +91,12 @@ function sendResponse(problem: Problem, prefix: string, request: Request, respon
     response.setHeader('WWW-Authenticate', challenge());
   }
   response.set(problem.headers).setHeader('Content-Type', `${PROBLEM_MEDIA_TYPE}; charset=utf-8`);
-  sendJson(response, problemJson(problem, request.path, request.id, prefix));
+  sendJson(response, problemJson(problem, wholePath(request), request.id, prefix));
+}
+
+/** The path of a request. In middleware, Express splits it into `baseUrl` and `path`, which is `/` if nothing follows. */
+function wholePath({ baseUrl, path }: Request): string {
+  return baseUrl !== '' && path === '/' ? baseUrl : baseUrl + path;
 }
 
 /** Sends a problem in the form of Nest's `WsException`, to a client of `ws` or of Socket.IO. */
