@@ -323,6 +323,16 @@ class GenresQuery {
   @IsEnum(Genre, { each: true })
   declare genres?: Genre[];
 
+  @IsOptional()
+  @IsInt({ each: true })
+  @Type(() => Number)
+  declare years?: number[];
+
+  @IsOptional()
+  @IsString({ each: true })
+  @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? value.split('+') : value))
+  declare words?: string[];
+
   @Allow()
   declare ids: unknown;
 
@@ -354,6 +364,19 @@ const sizeSchema = {
       typeof text === 'string' && /^\d+$/.test(text)
         ? { value: Number(text) }
         : { issues: [{ message: 'must be in decimal digits' }] },
+  },
+};
+
+/** A Standard Schema of a list. */
+const tagsSchema = {
+  '~standard': {
+    version: 1 as const,
+    vendor: 'tests',
+    jsonSchema: {
+      input: () => ({ type: 'array', items: { type: 'string' } }),
+      output: () => ({ type: 'array', items: {} }),
+    },
+    validate: (value: unknown) => (Array.isArray(value) ? { value } : { issues: [{ message: 'must be an array' }] }),
   },
 };
 
@@ -469,10 +492,15 @@ class PartsController {
   @ApiQuery({ name: 'joined', required: false, isArray: true, explode: false })
   chosen(
     @Query('ids', new ParseArrayPipe({ items: Number })) ids: number[],
-    @Query() { genres }: GenresQuery,
+    @Query() { genres, years, words }: GenresQuery,
     @Query('joined') joined?: string,
   ): object {
-    return { ids, genres, joined };
+    return { ids, genres, years, words, joined };
+  }
+
+  @Get('tagged')
+  tagged(@Query('tags', { schema: tagsSchema }) tags: string[], @Query('others') others: string[]): object {
+    return { tags, others };
   }
 
   @Get('custom')
@@ -838,6 +866,19 @@ it('lets clients repeat query parameters that are documented as arrays, and no o
       ],
     },
   });
+});
+
+it('takes a single query parameter that is documented as an array as an array of one [repeated-parameter]', async () => {
+  expect(await call('GET', 'chosen?ids=1&genres=crime&years=1999&words=a')).toMatchObject({
+    status: 200,
+    body: { ids: [1], genres: ['crime'], years: [1999], words: ['a'] },
+  });
+  expect((await call('GET', 'chosen?ids=1&words=a%2Bb')).body).toMatchObject({ words: ['a', 'b'] });
+  expect((await call('GET', 'tagged?tags=a&others=b')).body).toEqual({ tags: ['a'], others: ['b'] });
+  expect((await call('GET', 'chosen?ids=1&genres=noir&joined=a&joined=b')).body.errors).toMatchObject([
+    { parameter: 'joined', code: 'repeated' },
+    { parameter: 'genres.0', code: 'is_enum' },
+  ]);
 });
 
 it('lets a unit test of a controller, as in the documentation of Nest, provide its services alone', async () => {

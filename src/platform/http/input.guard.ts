@@ -47,10 +47,12 @@ function planOf(controller: Type, handler: Route['handler']) {
   const queries = parametersOf(route).filter(({ kind }) => kind === RouteParamtypes.QUERY);
   const names = queries.flatMap(({ data }) => (typeof data === 'string' ? [data] : []));
   const declared = declaredBodyOf(route);
+  const repeatable = queryLists.get(handler);
   return {
     isHidden: isHidden(route),
     queryNames: isWrapped || names.length < queries.length ? undefined : new Set([...names, ...documentedQueries(handler)]),
-    repeatable: queryLists.get(handler),
+    repeatable,
+    lists: [...(repeatable ?? [])].filter((name) => isTakenAsList(name, queries)),
     queryTypes: queries
       .filter(({ data }) => typeof data !== 'string')
       .map(({ type: metatype, schema }) => ({ type: 'query', metatype, schema }) as ArgumentMetadata),
@@ -58,6 +60,13 @@ function planOf(controller: Type, handler: Route['handler']) {
     declared,
     isArray: declared?.items !== undefined || bodyParameterOf(route)?.type === Array,
   };
+}
+
+/** Whether a query parameter is taken as it is, or by a Standard Schema: one text would not become a list. */
+function isTakenAsList(name: string, queries: ReturnType<typeof parametersOf>): boolean {
+  const takers = queries.filter(({ data }) => data === undefined || data === name);
+  const isRaw = takers.every(({ data, schema, hasPipes }) => (data ?? schema) !== undefined && !hasPipes);
+  return takers.length > 0 && isRaw;
 }
 
 /** Query parameters that only `@ApiQuery()` names, because custom parameter decorators take them from the request. */

@@ -3,7 +3,7 @@ import type { ArgumentMetadata } from '@nestjs/common';
 import { type FieldError, invalidRequest, Problem, UNKNOWN_NAME, type ValueFault } from '../problems/problem.js';
 import { isDecodable } from '../requests/percent-encoding.js';
 import type { Route } from '../routes/route.js';
-import { RequestValidationPipe } from '../validation/request-validation.pipe.js';
+import { listsIn, RequestValidationPipe } from '../validation/request-validation.pipe.js';
 import { RefusedValue } from '../validation/rule.js';
 
 /** Maximum query parameters. Reporting thousands of errors would dominate the cost of a request. */
@@ -24,6 +24,8 @@ interface QueryPlan {
   readonly queryNames: ReadonlySet<string> | undefined;
   /** Parameters that may be repeated, if any. */
   readonly repeatable: ReadonlySet<string> | undefined;
+  /** Those of them that no pipe and no class converts. */
+  readonly lists: readonly string[];
   /** Parameters of the handler that take the whole query, as metadata for the pipe. */
   readonly queryTypes: readonly ArgumentMetadata[];
 }
@@ -34,7 +36,8 @@ interface QueryPlan {
  * @param text - what follows the question mark
  * @throws Problem `invalid-parameters` with these faults, and those in the values of the other parameters
  */
-export async function readQuery(text: string, { queryNames, repeatable, queryTypes }: QueryPlan): Promise<ParsedUrlQuery> {
+export async function readQuery(text: string, plan: QueryPlan): Promise<ParsedUrlQuery> {
+  const { queryNames, repeatable } = plan;
   const pairs = text.split('&').filter((pair) => pair !== '');
   if (pairs.length > MAX_PARAMETERS) {
     const detail = `must have at most ${MAX_PARAMETERS} parameters`;
@@ -53,10 +56,14 @@ export async function readQuery(text: string, { queryNames, repeatable, queryTyp
     if (Array.isArray(value) && !repeatable?.has(name)) faults.set(name, REPEATED);
     else if (queryNames?.has(name) === false && !faults.has(name)) faults.set(name, UNKNOWN);
   }
+  for (const name of plan.lists) {
+    if (typeof query[name] === 'string') query[name] = [query[name]];
+  }
   if (faults.size > 0) {
     const found = Array.from(faults, ([parameter, fault]) => ({ parameter, ...fault }));
-    throw invalidRequest([...found, ...(await valueFaults(query, faults, queryTypes))]);
+    throw invalidRequest([...found, ...(await valueFaults(query, faults, plan))]);
   }
+  if (repeatable?.size) listsIn.set(query, repeatable);
   return query;
 }
 
@@ -64,12 +71,13 @@ export async function readQuery(text: string, { queryNames, repeatable, queryTyp
 async function valueFaults(
   query: ParsedUrlQuery,
   faults: ReadonlyMap<string, ValueFault>,
-  types: QueryPlan['queryTypes'],
+  { queryTypes, repeatable = new Set() }: QueryPlan,
 ): Promise<FieldError[]> {
   const refused = Array.from(faults, ([name, fault]) => [name, new RefusedValue(fault)] as const);
   const values = { ...query, ...Object.fromEntries(refused) };
+  listsIn.set(values, repeatable);
   const found: FieldError[] = [];
-  for (const type of types) {
+  for (const type of queryTypes) {
     await pipe.transform(values, type).catch((error: unknown) => {
       if (error instanceof Problem) found.push(...(error.errors ?? []));
     });

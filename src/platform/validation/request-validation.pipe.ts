@@ -16,6 +16,9 @@ import { collectRules, isObject, nestedClasses, quickCheckOf } from './rule.js';
 
 type Issue = Parameters<NonNullable<StandardSchemaValidationPipeOptions['exceptionFactory']>>[0][number];
 
+/** The names in a query that are documented as arrays: if such a name is given once, its value is an array of one. */
+export const listsIn = new WeakMap<object, ReadonlySet<string>>();
+
 class InvalidInputError extends Error {
   override readonly name = 'InvalidInputError';
 
@@ -109,7 +112,15 @@ function schemaFault({ message, path = [] }: Issue): InputFault {
 /** @throws InvalidInputError if class-transformer or a `@Transform` throws */
 function toInstance<T>(type: Type<T>, plain: unknown): T {
   try {
-    return plainToInstance(type, plain);
+    const instance = plainToInstance(type, plain);
+    for (const name of listsIn.get(plain as object) ?? []) {
+      const value: unknown = Reflect.get(instance as object, name);
+      // After transformations, which may split a text. A `RefusedValue` stays one.
+      if (/^(?:string|number|boolean)$/.test(typeof value) || value instanceof Date) {
+        Reflect.set(instance as object, name, [value]);
+      }
+    }
+    return instance;
   } catch (error) {
     new Logger('Validation').warn({ msg: 'converting an input to its class failed', err: error });
     throw new InvalidInputError([{ path: [], code: 'type', detail: 'contains a value of an unexpected type' }]);
