@@ -18,6 +18,7 @@ import {
   Query,
   Redirect,
   Res,
+  ServiceUnavailableException,
   Sse,
   StreamableFile,
   UseFilters,
@@ -228,6 +229,16 @@ class ThingsController {
     const content = name === 'later' ? Readable.from(failAfterFirst()) : createReadStream('/not/found');
     const file = new StreamableFile(content, { type: 'text/csv', disposition: 'attachment' });
     return name === 'own' ? file.setErrorHandler((_error, response) => response.send('own')) : file;
+  }
+
+  @Get('archive')
+  @Header('Cache-Control', 'public, max-age=3600')
+  @Header('Content-Disposition', 'attachment')
+  @Header('Content-Encoding', 'gzip')
+  @ApiExcludeEndpoint()
+  showArchive(@Res({ passthrough: true }) response: Response): never {
+    response.setHeader('ETag', '"1"').setHeader('Last-Modified', new Date(0).toUTCString());
+    throw new ServiceUnavailableException();
   }
 
   @Post()
@@ -510,6 +521,19 @@ describe('in production', () => {
     expect([status, headers.get('content-type')]).toEqual([500, 'application/problem+json; charset=utf-8']);
     expect([headers.get('content-disposition'), headers.get('cache-control')]).toEqual([null, 'no-store']);
     expect(JSON.stringify(body ?? '')).not.toContain('/not/found');
+  });
+
+  it.each(['GET', 'HEAD'])('have no header of a result to %s if they are problems', async (method) => {
+    const log = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
+    const { status, headers } = await service.api.call(method, '/v1/things/archive');
+    log.mockRestore();
+    expect([status, headers.get('content-type'), headers.get('cache-control')]).toEqual([
+      503,
+      'application/problem+json; charset=utf-8',
+      'no-store',
+    ]);
+    const names = ['content-disposition', 'content-encoding', 'etag', 'last-modified'];
+    expect(names.filter((name) => headers.has(name))).toEqual([]);
   });
 
   it('end early if they are files that fail after their first byte', async () => {

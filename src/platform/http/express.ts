@@ -105,8 +105,7 @@ function respondWithProblemsOf(file: StreamableFile, response: Response): void {
       if (given.destroyed || given.headersSent) {
         errorHandler(error, given);
       } else {
-        response.removeHeader('Content-Disposition');
-        response.setHeader('Cache-Control', 'no-store').req.next?.(error);
+        response.req.next?.(error);
       }
     });
   }

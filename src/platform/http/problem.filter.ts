@@ -79,12 +79,18 @@ export function addMessageFilter(handlers: readonly Pick<Route, 'controller'>[],
   }
 }
 
+/** Headers of a result, which its route may have set before it failed. */
+const OF_RESULTS = ['Content-Disposition', 'Content-Encoding', 'Content-Range', 'ETag', 'Last-Modified'];
+
 function sendResponse(problem: Problem, prefix: string, request: Request, response: Response): void {
   request.problem = problem;
   if (response.headersSent) {
     response.destroy();
     return;
   }
+  // With `Content-Encoding`, clients could not read the problem; with `Cache-Control`, caches would store it.
+  OF_RESULTS.forEach((name) => response.removeHeader(name));
+  response.setHeader('Cache-Control', 'no-store');
   response.statusCode = problem.type.status;
   if (problem.type.status === 401) {
     // Required in every 401 (RFC 9110, section 11.6.1), also in that of a feature's guard.
