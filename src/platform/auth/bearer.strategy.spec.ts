@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { jest } from '@jest/globals';
 import type { Request } from 'express';
 import { Configuration } from '../config/configuration.js';
 import type { AccessTokensService } from './access-tokens.service.js';
@@ -10,14 +12,15 @@ import { generateToken } from './token-format.js';
 const VALID: Verdict = { principal: { id: '1', familyId: '1', scopes: 'all' } };
 const UNKNOWN: Verdict = { refused: 'unknown' };
 
+const staticTokens = { tokens: new Map() } as unknown as StaticTokens;
+const requestWith = (token: string) =>
+  ({ headersDistinct: { authorization: [`Bearer ${token}`] }, ip: '192.0.2.1', socket: {} }) as unknown as Request;
+
 it('remembers 10,000 valid tokens, and none that nobody issued', async () => {
   let verdict: Verdict = VALID;
   const tokens = { verify: () => Promise.resolve(verdict) } as unknown as AccessTokensService;
   const configuration = Object.assign(new Configuration(), { AUTH_FAILURE_BURST: 1_000_000 });
-  const staticTokens = { tokens: new Map() } as unknown as StaticTokens;
   const strategy = new BearerStrategy(tokens, staticTokens, {} as JwtVerifier, configuration);
-  const requestWith = (token: string) =>
-    ({ headersDistinct: { authorization: [`Bearer ${token}`] }, ip: '192.0.2.1', socket: {} }) as unknown as Request;
   const send = async (count: number) => {
     for (let sent = 0; sent < count; sent += 1) await strategy.verify(requestWith(generateToken()));
   };
@@ -34,4 +37,20 @@ it('remembers 10,000 valid tokens, and none that nobody issued', async () => {
   expect(isKnown()).toBe(true);
   await send(10_000);
   expect(isKnown()).toBe(false);
+});
+
+it('remembers a valid token for TOKEN_CACHE_TTL, also if the clock is set back during its look-up', async () => {
+  const clock = jest.spyOn(Date, 'now');
+  const verify = () => {
+    clock.mockReturnValue(Date.now() - 3_600_000);
+    return Promise.resolve(VALID);
+  };
+  const tokens = { verify } as unknown as AccessTokensService;
+  const configuration = Object.assign(new Configuration(), { TOKEN_CACHE_TTL: 0.1 });
+  const strategy = new BearerStrategy(tokens, staticTokens, {} as JwtVerifier, configuration);
+  const request = requestWith(generateToken());
+  await strategy.verify(request);
+  clock.mockRestore();
+  await delay(150);
+  expect(strategy.immediateVerdict(request)).toBeUndefined();
 });

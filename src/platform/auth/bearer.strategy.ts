@@ -94,12 +94,13 @@ export class BearerStrategy extends PassportStrategy(Strategy, 'platform-bearer'
 
   private async verifyCredential(credential: string, digest: string): Promise<Verdict> {
     const verifier = credential.startsWith(TOKEN_PREFIX) ? this.tokens : this.jwt;
-    // The entry's lifetime starts before the look-up, whose result may already be that old.
-    const asked = Date.now();
+    // The entry's lifetime starts before the look-up, whose result may already be that old. This clock is never set back.
+    const asked = performance.now();
     const verdict = await verifier.verify(credential);
     if ('principal' in verdict) {
-      const until = Math.min(asked + this.configuration.TOKEN_CACHE_TTL * 1000, verdict.until ?? Infinity);
-      this.accepted.set(digest, verdict.principal, { ttl: Math.max(1, until - Date.now()) });
+      const rest = asked + this.configuration.TOKEN_CACHE_TTL * 1000 - performance.now();
+      const ttl = Math.min(rest, (verdict.until ?? Infinity) - Date.now());
+      this.accepted.set(digest, verdict.principal, { ttl: Math.max(1, ttl) });
     } else {
       this.accepted.delete(digest);
     }
