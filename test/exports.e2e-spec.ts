@@ -101,7 +101,7 @@ it('ends the transaction of a stream that is left, before its connection is used
       break;
     }
     await runner.release();
-    const [{ begun }] = (await dataSource.query('SELECT now() <> statement_timestamp() AS begun')) as [{ begun: boolean }];
+    const [{ begun }] = await dataSource.query<[{ begun: boolean }]>('SELECT now() <> statement_timestamp() AS begun');
     expect(begun).toBe(false);
     await readings.insert({ ...left });
   }

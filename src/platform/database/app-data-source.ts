@@ -46,7 +46,7 @@ const UNREADABLE = `SELECT format('%I may not read the table migrations: as %s, 
 
 /** Names of the migrations to apply. @throws MigrationsPendingError if the role may not read which are applied */
 export async function pendingMigrations(dataSource: DataSource, runner?: QueryRunner): Promise<string[]> {
-  const [unreadable] = (await dataSource.query(UNREADABLE, [], runner)) as { fault: string }[];
+  const [unreadable] = await dataSource.query<{ fault: string }[]>(UNREADABLE, [], runner);
   if (unreadable) {
     throw new MigrationsPendingError(`The role ${unreadable.fault}`);
   }
