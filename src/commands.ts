@@ -23,8 +23,12 @@ const program = new Command(isScript ? 'npm run --silent' : `node ${relative('',
   .configureHelp({ commandUsage: (of) => new Help().commandUsage(of).replace(/^npm run --silent \w+/, '$& --') })
   .description('Operates the Items Service. Results go to standard output, messages to standard error.')
   .version(SERVICE_VERSION)
-  // Messages repeat a wrong argument, which may be a token in the wrong position.
-  .configureOutput({ writeErr: (text) => process.stderr.write(hideCredentials(text)) });
+  .configureOutput({
+    // Messages repeat a wrong argument, which may be a token in the wrong position.
+    writeErr: (text) => process.stderr.write(hideCredentials(text)),
+    // Arguments that are too many may be the parts of a token that was copied with a line break.
+    outputError: (text, write) => write(text.replace(/^(error: too many arguments.*? but got \d+):.*/s, '$1.\n')),
+  });
 
 addTokenCommands(program.command('token').description('manage access tokens'), withDatabase);
 

@@ -219,10 +219,15 @@ describe('token', () => {
     ["unknown option '--limit'", ['rotate', '0190163d-8694-739b-aea5-966c26f8ad91', '--limit', '5']],
     ['An id looks like', ['rotate', misplaced]],
     ['neither a token nor an id', ['revoke', jwt, '--reason', jwt]],
+    ["arguments for 'revoke'. Expected 1 argument but got 2.\n", ['revoke', misplaced.slice(0, 20), misplaced.slice(20)]],
+    [
+      "arguments for 'list'. Expected 0 arguments but got 2.\n",
+      ['list', misplaced.slice(0, 20), `${misplaced.slice(20)}: 1.\n`],
+    ],
   ])('says what is wrong, "%s", and repeats no token', async (message, args) => {
     const { code, stdout, stderr } = await runCommand(['token', ...args], AWAY);
     expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining(message)]);
-    expect(stderr).not.toMatch(new RegExp(`${misplaced.slice(6, 36)}|${jwt}`));
+    expect(stderr).not.toMatch(new RegExp(`${misplaced.slice(6, 20)}|${misplaced.slice(20, 36)}|${jwt}`));
   });
 });
 
