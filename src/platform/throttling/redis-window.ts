@@ -1,12 +1,15 @@
 import { lookup } from 'node:dns/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Cluster, Redis, type RedisOptions, type Result } from 'ioredis';
+import { Cluster, Redis, type RedisOptions as AllOptions, type Result } from 'ioredis';
 import { SERVICE_NAME } from '../service/service.js';
 import { PasswordFile } from '../config/password-file.js';
 import type { WindowState } from './sliding-window.js';
 import type { RedisLocation } from '../config/redis-url.js';
 
 export type RedisConnection = Redis | Cluster;
+
+/** Without `replyMapping`, from which ioredis derives types of replies. */
+type RedisOptions = Omit<AllOptions, 'replyMapping'>;
 
 /** Milliseconds: between two connection attempts, for an attempt, and until a connection without a response is replaced. */
 const TIMES = { retry: 250, connect: 500, response: 1000 };
@@ -18,6 +21,8 @@ const never = () => null;
 export function createRedis({ kind, nodes, tls, options }: RedisLocation, passwordPath?: string): RedisConnection {
   const passwords = passwordPath === undefined ? undefined : new PasswordFile('REDIS_PASSWORD_FILE', passwordPath);
   const server: RedisOptions = {
+    // The script needs nothing of RESP3, whose HELLO a proxy may not know.
+    protocol: 2,
     lazyConnect: true,
     enableOfflineQueue: false,
     connectTimeout: TIMES.connect,
