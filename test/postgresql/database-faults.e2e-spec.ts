@@ -1,3 +1,6 @@
+import { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+import { jest } from '@jest/globals';
 import type { ProblemBody } from '../support/api.js';
 import { connectTo } from '../support/connect.js';
 import { postgresError } from '../support/refusing-servers.js';
@@ -123,5 +126,30 @@ it('responds 503 when pgpool-II, which ends connections with a code of its own, 
   expect(answers.map(({ status, headers }) => [status, headers.get('retry-after')])).toEqual(answers.map(() => [503, '5']));
   pgpool.reset = undefined;
   expect((await other.api.post('{"name":"x"}', { 'Idempotency-Key': 'pgpool' })).status).toBe(201);
+  await other.stop();
+});
+
+it('responds 503 to creates that were carried out before the operating system failed to read from the connection', async () => {
+  const hop = await StatementProxy.start(databaseUrlOf(database));
+  const other = await startService({ DATABASE_URL: hop.to(databaseUrlOf(database)) }, database);
+  const destroy = jest.spyOn(Socket.prototype, 'destroy');
+  // The connections break as by a reset, for another reason.
+  destroy.mockImplementation(function fail(this: Socket, error?: Error & { syscall?: string }) {
+    const isRead = error?.syscall === 'read';
+    const failure = isRead ? Object.assign(error, { code: 'ENOMEM', message: 'read ENOMEM' }) : error;
+    return Duplex.prototype.destroy.call(this, failure) as Socket;
+  });
+  hop.reset = { at: /INSERT INTO "items"/, stage: 'after' };
+  const answers = [
+    await other.api.create({ name: 'unknown' }),
+    ...(await Promise.all(['unknown', 'unknown', 'unknown'].map((name) => other.api.create({ name })))),
+    await other.api.post('{"name":"unknown"}', { 'Idempotency-Key': 'unknown' }),
+  ];
+  expect(answers.map(({ status, headers }) => [status, headers.get('retry-after')])).toEqual(answers.map(() => [503, '5']));
+  hop.reset = undefined;
+  destroy.mockRestore();
+  expect((await other.api.post('{"name":"unknown"}', { 'Idempotency-Key': 'unknown' })).status).toBe(201);
+  const { body } = await other.api.list({ filter: 'name == "unknown"' });
+  expect(body.items).toHaveLength(answers.length);
   await other.stop();
 });

@@ -52,8 +52,10 @@ export function meaningOf(error: unknown): Meaning | undefined {
   }
   const failure: unknown = error instanceof QueryFailedError ? error.driverError : error;
   const text = sqlState(error) || (Error.isError(failure) ? failure.message : '');
-  // A fatal error with any code ends the connection: pgpool-II has XX000 for a server that is gone.
-  const otherwise = /^(?:FATAL|PANIC)$/.test(detailsOf(error).severity ?? '') ? 'connection' : undefined;
+  // A fatal error with any code ends the connection: pgpool-II has XX000 for a server that is gone. So does any error of the
+  // operating system, such as ENOMEM: whether the statement was carried out is then unknown.
+  const { severity = '', syscall } = detailsOf(error);
+  const otherwise = /^(?:FATAL|PANIC)$/.test(severity) || syscall !== undefined ? 'connection' : undefined;
   return MEANINGS.find(([, pattern]) => pattern.test(text))?.[0] ?? otherwise;
 }
 
@@ -68,7 +70,8 @@ export function isPasswordRefused(error: unknown): boolean {
   return code === '28P01' || /authentication failed/.test(message) || (cause !== undefined && isPasswordRefused(cause));
 }
 
-function detailsOf(error: unknown): Partial<DatabaseError> {
+/** The error of PostgreSQL, or the one of Node that broke the connection. */
+function detailsOf(error: unknown): Partial<DatabaseError & Pick<NodeJS.ErrnoException, 'syscall'>> {
   return error instanceof QueryFailedError ? (error.driverError as DatabaseError) : {};
 }
 
