@@ -1,5 +1,5 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Pool } from 'pg';
 import { createEmbedded } from '../../../test/support/test-database.js';
@@ -12,6 +12,11 @@ it.each([
   [{ name: 'ErrnoError', errno: 69 }, 'the file system is read-only. Mount it writable'],
   [
     Object.assign(new Error('database or disk is full'), { code: 'ERR_SQLITE_ERROR', errcode: 13 }),
+    'the disk is full. Free some space',
+  ],
+  // As Node throws it for a quota that is used up, for which it has no code.
+  [
+    Object.assign(new Error('x'), { code: 'Unknown system error', errno: -constants.errno.EDQUOT }),
     'the disk is full. Free some space',
   ],
   [Object.assign(new Error('x'), { code: 'EROFS', errno: -30 }), 'the file system is read-only. Mount it writable'],

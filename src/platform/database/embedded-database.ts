@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { access, constants, mkdir, rename, rm } from 'node:fs/promises';
+import { constants as system } from 'node:os';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Readable } from 'node:stream';
@@ -9,9 +10,12 @@ import type { PoolConfig } from 'pg';
 import { parse } from 'pg-protocol';
 import { OperatorError, reportFailure } from '../errors/operator-error.js';
 
+/** `EDQUOT`, for which Node has no code. */
+const QUOTA_USED_UP = -system.errno.EDQUOT;
+
 /** Codes of Node, PGlite (Emscripten's `errno`) and SQLite (13), or ends of PostgreSQL's messages, with meaning and fix. */
 const FAULTS: readonly (readonly [codes: readonly unknown[], fault: string, fix: string])[] = [
-  [['ENOSPC', 'EDQUOT', 51, 19, 13], 'the disk is full', 'Free some space'],
+  [['ENOSPC', QUOTA_USED_UP, 51, 19, 13], 'the disk is full', 'Free some space'],
   [['No space left on device'], 'the disk is full (no space left on device)', 'Free some space'],
   [['EROFS', 69], 'the file system is read-only', 'Mount it writable'],
   [
