@@ -153,3 +153,16 @@ it('responds 503 to creates that were carried out before the operating system fa
   expect(body.items).toHaveLength(answers.length);
   await other.stop();
 });
+
+it('responds 503 while the disk of the server fails, and recovers', async () => {
+  const owner = await connectTo(databaseUrlOf(database));
+  await owner.query(`
+    CREATE FUNCTION fail_as_a_disk() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN RAISE EXCEPTION USING ERRCODE = 'io_error', MESSAGE = 'could not read block 0: Input/output error'; END $$;
+    CREATE TRIGGER disk BEFORE INSERT ON items EXECUTE FUNCTION fail_as_a_disk()`);
+  const create = () => service.api.post('{"name":"x"}', { 'Idempotency-Key': 'disk' });
+  const answers = [await service.api.create({ name: 'x' }), await create()];
+  expect(answers.map(({ status, headers }) => [status, headers.get('retry-after')])).toEqual(answers.map(() => [503, '5']));
+  await owner.query('DROP FUNCTION fail_as_a_disk CASCADE');
+  expect((await create()).status).toBe(201);
+});

@@ -33,8 +33,8 @@ const MEANINGS: readonly (readonly [Meaning, RegExp])[] = [
   ['timeout', /^57014$/],
   // A rollback by the server, also of a read on a replica that conflicts with recovery, or a lock that timed out.
   ['conflict', /^40...$|^55P03$/],
-  // Resources, operator intervention, read-only, timeouts of a transaction, pool exhausted.
-  ['unavailable', /^(?:53|57)...$|^25006$|^25P0[34]$/],
+  // Resources, operator intervention, a failing disk, read-only, timeouts of a transaction, pool exhausted.
+  ['unavailable', /^(?:53|57)...$|^58030$|^25006$|^25P0[34]$/],
   ['unavailable', /^(?:timeout exceeded when trying to connect|Cannot use a pool after calling end|Driver not Connected)/],
   // An entity of TypeORM's Active Record, before the first connection.
   ['unavailable', /^DataSource is not set for this entity/],
