@@ -29,6 +29,7 @@ import {
   ParseIntPipe,
   ParseUUIDPipe,
   PayloadTooLargeException,
+  type PipeTransform,
   Post,
   Query,
   Req,
@@ -48,6 +49,7 @@ import {
   ApiConflictResponse,
   ApiExcludeEndpoint,
   ApiForbiddenResponse,
+  ApiParam,
   ApiProperty,
   ApiQuery,
   ApiResponse,
@@ -427,6 +429,23 @@ class OpenJobs {
   }
 }
 
+/** As in the documentation of Nest: the handler gets the row of an id. */
+@Injectable()
+class ItemByIdPipe implements PipeTransform<string, Promise<Item>> {
+  constructor(@InjectRepository(Item) private readonly items: Repository<Item>) {}
+
+  transform(id: string): Promise<Item> {
+    return this.items.findOneByOrFail({ id });
+  }
+}
+
+@Injectable()
+class ItemOrNothingPipe extends ItemByIdPipe {
+  override transform(id?: string): Promise<Item> {
+    return id === undefined ? Promise.resolve(undefined as never) : super.transform(id);
+  }
+}
+
 @Controller('parts')
 @RequireScopes('parts')
 class PartsController {
@@ -571,6 +590,18 @@ class PartsController {
     return hasScope(principal, 'parts:admin');
   }
 
+  @Get('owned/:id')
+  @ApiParam({ name: 'id', description: 'Of an item.' })
+  itemOfPath(@Param('id', ItemByIdPipe) item: Item, @Query('other', ItemOrNothingPipe) other?: Item): object {
+    return { name: item.name, other: other?.name };
+  }
+
+  @Post('owned')
+  @SafeToRetry()
+  itemOfBody(@Body('id', ItemByIdPipe) item: Item): object {
+    return { name: item.name };
+  }
+
   @Get('of/:id')
   one(@Param('id', ParseUUIDPipe) id: string): object {
     return { id };
@@ -625,6 +656,26 @@ it('supports interceptors, guards, headers and parameter pipes [http-exception-p
   expect(locked).toMatchObject({ status: 401, body: { detail: 'Log in again.' } });
   expect(locked.headers.get('www-authenticate')).toBe('Bearer realm="items"');
   expect((await service.api.list()).headers.get('x-everywhere')).toBe('yes');
+});
+
+it('lets a pipe of a parameter make an object of an id, in the path or in a body', async () => {
+  const { id, name } = (await service.api.create({ name: 'Found by a pipe' })).body;
+  expect(await call('GET', `owned/${id}`)).toMatchObject({ status: 200, body: { name } });
+  expect(await call('GET', `owned/${id}?other=${id}`)).toMatchObject({ status: 200, body: { name, other: name } });
+  const post = (body: object) => service.api.callWith('POST', '/v1/parts/owned', body);
+  expect(await post({ id })).toMatchObject({ status: 201, body: { name } });
+  expect((await call('GET', `owned/${newId()}`)).status).toBe(404);
+  expect(await post({ id: { name } })).toMatchObject({
+    status: 400,
+    body: { errors: [{ pointer: '/id', code: 'type', detail: 'must not be an object' }] },
+  });
+  // The entity has the name of the response class of another feature.
+  const { paths, components } = service.app.get(OpenApiDocument).get();
+  expect(paths['/v1/parts/owned/{id}']?.get?.parameters).toEqual([
+    expect.objectContaining({ name: 'id', in: 'path', description: 'Of an item.', schema: { type: 'string' } }),
+    expect.objectContaining({ name: 'other', in: 'query', schema: { type: 'string' } }),
+  ]);
+  expect(Object.keys(components?.schemas?.['Item'] ?? {})).toContain('properties');
 });
 
 it.each(['/livez', '/readyz', '/openapi.json', '/docs', '/robots.txt'])(

@@ -5,7 +5,7 @@ import { Configuration } from '../config/configuration.js';
 import { queryLists } from '../http/read-query.js';
 import { FAULT_CODES } from '../problems/problem.js';
 import { declaredBodyOf } from '../bodies/use-body-parser.decorator.js';
-import { nameOf, parametersOf, type Route, RouteParamtypes } from '../routes/route.js';
+import { isObjectOfPart, nameOf, parametersOf, type Route, RouteParamtypes } from '../routes/route.js';
 import { codesOf } from '../validation/input-faults.js';
 import { collectRules, isObject } from '../validation/rule.js';
 import { BEARER, describeOperations } from './describe-operations.js';
@@ -67,7 +67,7 @@ export function buildDocument(
   // If a handler has several paths, @nestjs/swagger appends a number in brackets to the method.
   const operationIdFactory = (controller: string, method: string) =>
     ids.get(`${controller}.${method.replace(/\[\d+\]$/, '')}`) ?? method;
-  nameHandlers(routes);
+  prepareHandlers(routes);
   const options = { operationIdFactory, standardSchemaConverter: standardSchemaConverter(routes, names) };
   const document = change(SwaggerModule.createDocument(app, base, options));
   const own = platformSchemas(codes);
@@ -85,12 +85,38 @@ function listsOf({ parameters = [] }: DocumentedOperation): string[] {
   return queries.flatMap(({ name, schema = {} }) => ('items' in schema ? name : []));
 }
 
+/** Gives handlers what @nestjs/swagger reads of them. */
+function prepareHandlers(routes: readonly Route[]): void {
+  nameHandlers(routes);
+  routes.forEach(documentKeys);
+}
+
 /** Gives handlers that decorators have wrapped the name of their method: @nestjs/swagger makes operation ids of names. */
 function nameHandlers(routes: readonly Route[]): void {
   for (const [handler, [first, ...others]] of Map.groupBy(routes, (route) => route.handler)) {
     if (first && others.every(({ name }) => name === first.name)) {
       Object.defineProperty(handler, 'name', { value: first.name });
     }
+  }
+}
+
+/**
+ * Documents a part of the path or query of which a pipe makes an object as the text that it is. Otherwise, @nestjs/swagger
+ * documents the object's class, in place of another class of its name.
+ */
+function documentKeys(route: Route): void {
+  const { PARAM, QUERY } = RouteParamtypes;
+  const keys = parametersOf(route).filter((each) => isObjectOfPart(each) && [PARAM, QUERY].includes(each.kind));
+  let documented = (Reflect.getMetadata(DECORATORS.API_PARAMETERS, route.handler) ?? []) as {
+    name?: unknown;
+    in?: string;
+  }[];
+  for (const { kind, data: name } of keys) {
+    const place = kind === PARAM ? 'path' : 'query';
+    const isKey = (each: (typeof documented)[number]) => each.name === name && each.in === place;
+    const key = { name, in: place, type: String, ...documented.find(isKey) };
+    documented = [...documented.filter((each) => !isKey(each)), key];
+    Reflect.defineMetadata(DECORATORS.API_PARAMETERS, documented, route.handler);
   }
 }
 

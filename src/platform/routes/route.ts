@@ -102,6 +102,14 @@ export function parametersOf({ controller, name }: Pick<Route, 'controller' | 'n
   }));
 }
 
+/** Types of parts that Nest's validation pipe leaves as they are. A class imported with "type" is an `Object`. */
+const PLAIN: ReadonlySet<unknown> = new Set([undefined, String, Boolean, Number, Array, Object, Buffer, Date]);
+
+/** Whether a parameter takes a part of the request as an object, as in `@Param('id', CatByIdPipe) cat: Cat`. */
+export function isObjectOfPart({ data, schema, type }: ReturnType<typeof parametersOf>[number]): boolean {
+  return data !== undefined && schema === undefined && !PLAIN.has(type);
+}
+
 export function pathParametersOf({ controller, handler, modulePath = '' }: Route): string[] {
   const paths = [controller, handler].flatMap((target) => Reflect.getMetadata(PATH_METADATA, target) as string | string[]);
   return [modulePath, ...paths].flatMap((path) => [...path.matchAll(/[:*](\w+)/g)].map(([, name = '']) => name));

@@ -20,6 +20,10 @@ export function faultsOf(
     if (value instanceof RefusedValue) {
       return [{ path, ...value.fault }];
     }
+    // An object of a class without rules. The error has no property.
+    if ('unknownValue' in constraints) {
+      return [{ path: parents, code: 'type', detail: 'must not be an object' }];
+    }
     if ('whitelistValidation' in constraints) {
       return [{ path, code: 'unknown', detail: UNKNOWN_NAME }];
     }

@@ -12,7 +12,7 @@ import { validate, type ValidationError, type ValidatorOptions, ValidationTypes 
 import { bodyRequiredProblem, currentRequest } from '../requests/request.js';
 import { invalidRequest, jsonPointer, MAXIMUM_FAULTS, type FieldError, UNKNOWN_NAME } from '../problems/problem.js';
 import { faultsOf, type InputFault, unstorableTexts } from './input-faults.js';
-import { collectRules, isObject, nestedClasses, quickCheckOf } from './rule.js';
+import { collectRules, isObject, nestedClasses, quickCheckOf, rulesOf } from './rule.js';
 
 type Issue = Parameters<NonNullable<StandardSchemaValidationPipeOptions['exceptionFactory']>>[0][number];
 
@@ -57,7 +57,7 @@ export class RequestValidationPipe extends ValidationPipe {
     let input = value;
     if (items && isChecked && Array.isArray(value)) {
       input = await this.transformItems(value, { ...metadata, metatype: items }, faults);
-    } else if (isChecked) {
+    } else if (isChecked && !(this.toValidate(metadata) && isKey(value, metadata))) {
       input = await this.transformInput(value, metadata, faults);
     }
     if (faults.length > 0) {
@@ -101,6 +101,12 @@ export class RequestValidationPipe extends ValidationPipe {
   protected override validate(input: object, options?: ValidatorOptions): Promise<ValidationError[]> | ValidationError[] {
     return quickCheckOf(input.constructor as Type<object>)?.(input) ? [] : super.validate(input, options);
   }
+}
+
+/** Whether a pipe of the parameter makes an object of this, as by the text in `@Param('id', CatByIdPipe) cat: Cat`. */
+function isKey(value: unknown, { data, metatype, schema }: ArgumentMetadata): boolean {
+  const isPart = data !== undefined && schema === undefined;
+  return isPart && Object(value) !== value && rulesOf(metatype as Type<object>).length === 0;
 }
 
 /** An issue of a Standard Schema, which has no code. */
