@@ -93,6 +93,13 @@ class LooseDto {
   note?: string;
 }
 
+class LoosePartDto {
+  @IsString()
+  name!: string;
+
+  size?: number;
+}
+
 /** With a fault in each handler. */
 @Controller('things')
 @RequireScopes('things')
@@ -115,6 +122,15 @@ class WrongController {
   @Post('items')
   @UseBodyParser('json', { items: Thing })
   createItems(@Body() _bodies: Thing[]): void {}
+
+  @Post('part')
+  createPart(@Body('thing') _thing: Thing): void {}
+
+  @Post('loose-part')
+  createLoosePart(@Body('loose') _part: LoosePartDto): void {}
+
+  @Get('part/:thing')
+  readPart(@Param('thing') _thing: Thing): void {}
 
   @Post('loose')
   createLoose(@Body() _body: LooseDto): void {}
@@ -340,6 +356,9 @@ it.each<[string, string[]]>([
       'WrongController.createLarge has an input without validation rules',
       'WrongController.createMany has an input without validation rules: use a class with decorated properties for the whole input, and import it without "type", or a Standard Schema in `{ schema }`. For an array, text, bytes or any JSON, see the options of @UseBodyParser().',
       'WrongController.createItems has an input without validation rules',
+      'WrongController.createPart has an input without validation rules',
+      'WrongController.readPart has an input without validation rules',
+      'LoosePartDto.size has no validation rule, so that no input is valid',
       'WrongController.listUnchecked has an input without validation rules',
       'WrongController.changeThing ignores the path parameter thing: declare it in the class of @Param().',
       'LooseDto.note has no validation rule, so that no input is valid: add one, such as @IsOptional(), or declare the field with `declare`.',

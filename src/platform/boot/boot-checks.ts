@@ -12,6 +12,7 @@ import { type OpenApiDocument, operationsOf } from '../openapi/openapi-document.
 import { openPartsOf } from '../responses/open-schemas.js';
 import {
   faultsOfRoute,
+  isObjectOfPart,
   isResultConverted,
   methodOf,
   nameOf,
@@ -117,9 +118,10 @@ function responseFaults(route: Route): string[] {
 function inputFaults(route: Route): string[] {
   const { BODY, QUERY, PARAM } = RouteParamtypes;
   const checked = new Set([...(isBodyDeclared(route) ? [] : [BODY]), QUERY, PARAM]);
-  const wholes = parametersOf(route).filter(({ data, schema }) => (data ?? schema) === undefined);
-  const inputs = wholes.filter(({ kind }) => checked.has(kind));
-  return inputs.flatMap(({ kind, type = Object }) => {
+  const parameters = parametersOf(route).filter(({ kind, schema }) => schema === undefined && checked.has(kind));
+  // A pipe of a part can make its object.
+  const inputs = parameters.filter((each) => each.data === undefined || (isObjectOfPart(each) && !each.hasPipes));
+  return inputs.flatMap(({ kind, data, type = Object }) => {
     const names = new Set(rulesOf(type).map(({ propertyName }) => propertyName));
     if (names.size === 0) {
       const remedy =
@@ -128,7 +130,7 @@ function inputFaults(route: Route): string[] {
       const others = kind === BODY ? ' For an array, text, bytes or any JSON, see the options of @UseBodyParser().' : '';
       return faultsOfRoute(route, [`has an input without validation rules: ${remedy}${others}`]);
     }
-    const unknown = kind === PARAM ? pathParametersOf(route).filter((name) => !names.has(name)) : [];
+    const unknown = kind === PARAM && data === undefined ? pathParametersOf(route).filter((name) => !names.has(name)) : [];
     const faults = unknown.map((name) => `ignores the path parameter ${name}: declare it in the class of @Param().`);
     return fieldFaults(type as Type<object>, names).concat(faultsOfRoute(route, faults));
   });
