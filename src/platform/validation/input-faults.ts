@@ -51,6 +51,10 @@ function detailOf(message: string, property: string): string {
   const starts = [`each value in ${property} `, `${property} `];
   const rest = starts.flatMap((start) => (message.startsWith(start) ? message.slice(start.length) : []));
   const detail = rest.find((text) => /^(?:must|should|is) /.test(text)) ?? message;
+  // A validator without a message, and a rule with an empty one.
+  if (detail === '') {
+    return 'is not valid';
+  }
   return detail === 'must be a Date instance' ? 'must be a date and time, like 2026-01-31T12:00:00Z' : detail;
 }
 

@@ -198,3 +198,13 @@ it('leaves no unhandled rejection of a rule that returns a promise unexpectedly'
   expect(quickCheckOf(Input)?.(new Input())).toBe(false);
   await new Promise(setImmediate);
 });
+
+it('says of a value that it is not valid if its rule does not say more', async () => {
+  class Input {
+    declare value?: unknown;
+  }
+  rule((value) => value === 1)(Input.prototype, 'value');
+  const input = new RequestValidationPipe().transform({ value: 2 }, { type: 'body', metatype: Input });
+  const errors = [{ pointer: '/value', code: 'own', detail: 'is not valid' }];
+  await expect(input).rejects.toMatchObject({ errors });
+});
