@@ -25,10 +25,13 @@ import {
 } from '@nestjs/common';
 import { APP_FILTER, APP_INTERCEPTOR, BaseExceptionFilter, RouterModule } from '@nestjs/core';
 import {
+  ApiBody,
   ApiExcludeController,
   ApiExcludeEndpoint,
+  ApiExtraModels,
   ApiOkResponse,
   ApiProperty,
+  ApiQuery,
   ApiSchema,
   getSchemaPath,
 } from '@nestjs/swagger';
@@ -288,6 +291,21 @@ function deprecatedController(deprecated: unknown): Type {
     readThing(@Param('thing') _thing: string): void {}
   }
   return DeprecatedController;
+}
+
+@ApiSchema({ name: 'Cover' })
+class LidDto {
+  @ApiProperty() declare size: number;
+}
+
+/** As an entity, which has no documented properties. */
+class Cover {
+  declare readonly weight: number;
+}
+
+@ApiExtraModels(Cover)
+class Crate {
+  @ApiProperty() declare size: number;
 }
 
 class OrderDto {
@@ -935,6 +953,30 @@ it.each<[string, Type, string]>([
   ],
 ])('does not start with %s [start-names]', async (_case, controller, message) => {
   expect(await refusal({ controllers: [controller] })).toContain(message);
+});
+
+it.each<[string, MethodDecorator]>([
+  ['a further model', ApiExtraModels(Cover)],
+  ['a further model of a class', ApiOkResponse({ type: Crate })],
+  ['a documented body', ApiBody({ type: Cover })],
+  ['a documented parameter', ApiQuery({ name: 'lid', type: () => Cover })],
+])('does not start with %s that has the name of another class [start-names]', async (_case, decorate) => {
+  @RequireScopes('boxes')
+  @Controller('boxes')
+  class BoxesController {
+    @Get('lid')
+    @Operation({ summary: 'Get a lid', response: LidDto })
+    lid(): object {
+      return { size: 1 };
+    }
+
+    @Post()
+    @decorate
+    create(@Body() _body: Inner): void {}
+  }
+  expect(await refusal({ controllers: [BoxesController] })).toContain(
+    'Several classes with the name Cover are in the document',
+  );
 });
 
 it('starts with decorators of parameters, for any keys that Nest gives them', async () => {

@@ -60,7 +60,7 @@ export function buildDocument(
   const collected: ReturnType<typeof collectRules> = new Map();
   inputs.forEach((type) => collectRules(type, collected));
   documentRules(collected);
-  const names = checkClassNames(routes.flatMap(bodiesOf));
+  const names = checkClassNames(routes.flatMap(modelsOf));
   const rules = [...collected.values()].flat().filter(({ type }) => type === ValidationTypes.CUSTOM_VALIDATION);
   const codes = [...new Set([...Object.keys(FAULT_CODES), ...rules.flatMap(codesOf)])].toSorted();
   const ids = new Map(routes.map((route) => [nameOf(route), operationIdOf(route)]));
@@ -120,13 +120,16 @@ function documentKeys(route: Route): void {
   }
 }
 
-/** The types of the bodies of a route's request and responses. */
-function bodiesOf(route: Route): unknown[] {
+/** The types of a route that @nestjs/swagger documents by name: of bodies and parameters, and further models. */
+function modelsOf(route: Route): unknown[] {
   const bodies = parametersOf(route).filter(({ kind, data, schema }) => kind === RouteParamtypes.BODY && !(data ?? schema));
-  const declared = [route.handler, route.controller].flatMap((target) =>
-    Object.values((Reflect.getMetadata(DECORATORS.API_RESPONSE, target) ?? {}) as Record<string, { type?: unknown }>),
-  );
-  return [...bodies, ...declared].map(({ type }) => type);
+  const declared = [route.handler, route.controller].flatMap((target) => {
+    const read = (key: string): unknown => Reflect.getMetadata(key, target);
+    const responses = Object.values((read(DECORATORS.API_RESPONSE) ?? {}) as Record<string, { type?: unknown }>);
+    const parameters = (read(DECORATORS.API_PARAMETERS) ?? []) as { type?: unknown }[];
+    return [...responses, ...parameters].map(({ type }) => type).concat(read(DECORATORS.API_EXTRA_MODELS) ?? []);
+  });
+  return [...bodies.map(({ type }) => type), ...declared];
 }
 
 /** Closes classes of inputs, because validation rejects unknown properties. Makes examples of bodies from their parts. */

@@ -14,7 +14,11 @@ export function documentedProperties({ prototype }: Type<object>): Record<string
   return Object.fromEntries(names.map((name) => [name, optionsOf(name) as ApiPropertyOptions]));
 }
 
-/** Adds a class and the classes of its properties. @param type - as in `@ApiProperty`: `Pet`, `[Pet]` or `() => Pet` */
+/**
+ * Adds a class, the classes of its properties, and its further models.
+ *
+ * @param type - as in `@ApiProperty`: `Pet`, `[Pet]` or `() => Pet`
+ */
 function collectClasses(type: unknown, found: Set<Type<object>>): void {
   const [part] = [type].flat() as (Type<object> | string | undefined)[];
   if (typeof part === 'function' && (part.prototype as unknown) === undefined) {
@@ -22,6 +26,8 @@ function collectClasses(type: unknown, found: Set<Type<object>>): void {
   } else if (typeof part === 'function' && !found.has(part)) {
     found.add(part);
     Object.values(documentedProperties(part)).forEach((property) => collectClasses(property.type, found));
+    const more = (Reflect.getMetadata(DECORATORS.API_EXTRA_MODELS, part) ?? []) as unknown[];
+    more.forEach((model) => collectClasses(model, found));
   }
 }
 
