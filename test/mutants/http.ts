@@ -106,8 +106,8 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'all-errors',
     file: 'src/platform/http/read-query.ts',
-    search: '...(await valueFaults(query, faults, plan))',
-    replace: '...(faults.size > 1 ? await valueFaults(query, faults, plan) : [])',
+    search: '...(await valueFaults(query, faults, queryTypes))',
+    replace: '...(faults.size > 1 ? await valueFaults(query, faults, queryTypes) : [])',
     tests: ['test/filter.e2e-spec.ts'],
   },
   {

@@ -10,8 +10,8 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'query-documented',
     file: 'src/platform/http/input.guard.ts',
-    search: "place === 'query' && name",
-    replace: "place === 'header' && name",
+    search: "place === 'query' && typeof name",
+    replace: "place === 'header' && typeof name",
   },
   {
     guarantee: 'middleware-works',

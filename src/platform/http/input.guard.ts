@@ -1,8 +1,7 @@
 import { type ArgumentMetadata, type CanActivate, type ExecutionContext, Injectable, type Type } from '@nestjs/common';
-import { DECORATORS } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { isHidden } from '../routes/operation.js';
-import { parametersOf, type Route, RouteParamtypes, hasParameter } from '../routes/route.js';
+import { documentedParameters, parametersOf, type Route, RouteParamtypes, hasParameter } from '../routes/route.js';
 import { hasBody } from '../requests/request.js';
 import { checkMediaType, limitUpload, mediaTypeOf, readBody } from '../bodies/read-body.js';
 import { queryLists, readQuery } from './read-query.js';
@@ -71,8 +70,9 @@ function isTakenAsList(name: string, queries: ReturnType<typeof parametersOf>): 
 
 /** Query parameters that only `@ApiQuery()` names, because custom parameter decorators take them from the request. */
 function documentedQueries(handler: Route['handler']): string[] {
-  const documented = Reflect.getMetadata(DECORATORS.API_PARAMETERS, handler) as { in: string; name?: string }[] | undefined;
-  return (documented ?? []).flatMap(({ in: place, name }) => (place === 'query' && name !== undefined ? name : []));
+  return documentedParameters(handler).flatMap(({ in: place, name }) =>
+    place === 'query' && typeof name === 'string' ? name : [],
+  );
 }
 
 /** Reads the body, or leaves multipart to an interceptor. */

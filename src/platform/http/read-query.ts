@@ -37,7 +37,7 @@ interface QueryPlan {
  * @throws Problem `invalid-parameters` with these faults, and those in the values of the other parameters
  */
 export async function readQuery(text: string, plan: QueryPlan): Promise<ParsedUrlQuery> {
-  const { queryNames, repeatable } = plan;
+  const { queryNames, repeatable, lists, queryTypes } = plan;
   const pairs = text.split('&').filter((pair) => pair !== '');
   if (pairs.length > MAX_PARAMETERS) {
     const detail = `must have at most ${MAX_PARAMETERS} parameters`;
@@ -56,28 +56,27 @@ export async function readQuery(text: string, plan: QueryPlan): Promise<ParsedUr
     if (Array.isArray(value) && !repeatable?.has(name)) faults.set(name, REPEATED);
     else if (queryNames?.has(name) === false && !faults.has(name)) faults.set(name, UNKNOWN);
   }
-  for (const name of plan.lists) {
+  for (const name of lists) {
     if (typeof query[name] === 'string') query[name] = [query[name]];
   }
+  if (repeatable?.size) listsIn.set(query, repeatable);
   if (faults.size > 0) {
     const found = Array.from(faults, ([parameter, fault]) => ({ parameter, ...fault }));
-    throw invalidRequest([...found, ...(await valueFaults(query, faults, plan))]);
+    throw invalidRequest([...found, ...(await valueFaults(query, faults, queryTypes))]);
   }
-  if (repeatable?.size) listsIn.set(query, repeatable);
   return query;
 }
 
-/** The faults that the global pipe would find in the values of the other parameters. */
+/** The faults that the global pipe would find in the values of the other parameters. Changes the query, which is refused. */
 async function valueFaults(
   query: ParsedUrlQuery,
   faults: ReadonlyMap<string, ValueFault>,
-  { queryTypes, repeatable = new Set() }: QueryPlan,
+  types: QueryPlan['queryTypes'],
 ): Promise<FieldError[]> {
   const refused = Array.from(faults, ([name, fault]) => [name, new RefusedValue(fault)] as const);
-  const values = { ...query, ...Object.fromEntries(refused) };
-  listsIn.set(values, repeatable);
+  const values = Object.assign(query, Object.fromEntries(refused));
   const found: FieldError[] = [];
-  for (const type of queryTypes) {
+  for (const type of types) {
     await pipe.transform(values, type).catch((error: unknown) => {
       if (error instanceof Problem) found.push(...(error.errors ?? []));
     });

@@ -5,7 +5,7 @@ import { Configuration } from '../config/configuration.js';
 import { queryLists } from '../http/read-query.js';
 import { FAULT_CODES } from '../problems/problem.js';
 import { declaredBodyOf } from '../bodies/use-body-parser.decorator.js';
-import { isObjectOfPart, nameOf, parametersOf, type Route, RouteParamtypes } from '../routes/route.js';
+import { documentedParameters, isObjectOfPart, nameOf, parametersOf, type Route, RouteParamtypes } from '../routes/route.js';
 import { codesOf } from '../validation/input-faults.js';
 import { collectRules, isObject } from '../validation/rule.js';
 import { BEARER, describeOperations } from './describe-operations.js';
@@ -107,10 +107,7 @@ function nameHandlers(routes: readonly Route[]): void {
 function documentKeys(route: Route): void {
   const { PARAM, QUERY } = RouteParamtypes;
   const keys = parametersOf(route).filter((each) => isObjectOfPart(each) && [PARAM, QUERY].includes(each.kind));
-  let documented = (Reflect.getMetadata(DECORATORS.API_PARAMETERS, route.handler) ?? []) as {
-    name?: unknown;
-    in?: string;
-  }[];
+  let documented = documentedParameters(route.handler);
   for (const { kind, data: name } of keys) {
     const place = kind === PARAM ? 'path' : 'query';
     const isKey = (each: (typeof documented)[number]) => each.name === name && each.in === place;
@@ -126,8 +123,9 @@ function modelsOf(route: Route): unknown[] {
   const declared = [route.handler, route.controller].flatMap((target) => {
     const read = (key: string): unknown => Reflect.getMetadata(key, target);
     const responses = Object.values((read(DECORATORS.API_RESPONSE) ?? {}) as Record<string, { type?: unknown }>);
-    const parameters = (read(DECORATORS.API_PARAMETERS) ?? []) as { type?: unknown }[];
-    return [...responses, ...parameters].map(({ type }) => type).concat(read(DECORATORS.API_EXTRA_MODELS) ?? []);
+    return [...responses, ...documentedParameters(target)]
+      .map(({ type }) => type)
+      .concat(read(DECORATORS.API_EXTRA_MODELS) ?? []);
   });
   return [...bodies.map(({ type }) => type), ...declared];
 }

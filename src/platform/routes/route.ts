@@ -10,6 +10,7 @@ import {
 } from '@nestjs/common/constants.js';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import { DiscoveryService, MetadataScanner, ModulesContainer } from '@nestjs/core';
+import { DECORATORS } from '@nestjs/swagger';
 
 /** A controller method that handles requests, or a handler of messages. */
 export interface Route {
@@ -100,6 +101,12 @@ export function parametersOf({ controller, name }: Pick<Route, 'controller' | 'n
     hasPipes: pipes.length > 0,
     type: types[index],
   }));
+}
+
+/** What `@ApiParam`, `@ApiQuery`, `@ApiBody` and the like have documented of a handler or a controller. */
+export function documentedParameters(target: object) {
+  const documented: unknown = Reflect.getMetadata(DECORATORS.API_PARAMETERS, target);
+  return (documented ?? []) as readonly { readonly name?: unknown; readonly in?: string; readonly type?: unknown }[];
 }
 
 /** Types of parts that Nest's validation pipe leaves as they are. A class imported with "type" is an `Object`. */
