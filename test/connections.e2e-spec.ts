@@ -155,4 +155,17 @@ describe('the probes on METRICS_PORT', () => {
     expect((await fetch(`${service.metricsOrigin}/v1/items`)).status).toBe(404);
     await service.end('SIGKILL');
   });
+
+  it('answer while connections use up the open files that clients may have [probes-on-metrics-port] [connections-of-all]', async () => {
+    const under = ['sh', '-c', 'ulimit -n 200 && exec "$0" "$@"'];
+    const service = ServiceProcess.spawn(AWAY, undefined, under);
+    await service.becomes(() => service.has('Listening on '));
+    const sockets = await openMany(service, 250);
+    for (const socket of sockets) socket.resume();
+    await eventually(() => sockets.filter(isClosed).length >= 100);
+    expect((await fetch(`${service.metricsOrigin}/livez`)).status).toBe(200);
+    expect(await service.metric('items_http_connections_cut_total{limit="max-connections"}')).toBe(100);
+    expect(service.has('MAX_CONNECTIONS is 150')).toBe(true);
+    await service.end('SIGKILL');
+  });
 });

@@ -11,6 +11,7 @@ import { PlatformModule } from '../src/platform/platform.module.js';
 import { readConfiguration } from '../src/platform/config/read-configuration.js';
 import { Drain, Metrics, RequireScopes } from '../src/platform/index.js';
 import { TicksModule } from './fixtures/ticks/ticks.module.js';
+import { WebModule } from './fixtures/web/web.module.js';
 import { ServiceProcess } from './support/process.js';
 import { sendRaw } from './support/raw-http.js';
 import { type Service, startService } from './support/service.js';
@@ -200,6 +201,34 @@ it('sends a long response that its client reads slowly to its end', async () => 
   for await (const { length } of response as AsyncIterable<Buffer>) received += length;
   expect(received).toBe(LENGTH);
   await stopped;
+});
+
+it('ends an event stream of which middleware has replaced `end`', async () => {
+  async function* words() {
+    for (;;) {
+      yield 'data: word\n\n';
+      await delay(50);
+    }
+  }
+  @Controller('words')
+  @RequireScopes('words')
+  class WordsController {
+    @Get()
+    getWords(): StreamableFile {
+      return new StreamableFile(Readable.from(words()), { type: 'text/event-stream' });
+    }
+  }
+  @Module({ imports: [PlatformModule, ItemsModule, WebModule], controllers: [WordsController] })
+  class WordsModule {}
+
+  const service = await startService({}, undefined, WordsModule);
+  const headers = { Authorization: `Bearer ${service.api.token}`, 'Accept-Encoding': 'gzip' };
+  const sent = request(`${service.api.origin}/v1/words`, { headers }).end();
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  expect(response.headers['content-encoding']).toBe('gzip');
+  const ended = once(response.resume(), 'end');
+  await service.stop();
+  await ended;
 });
 
 describe('SHUTDOWN_DELAY', () => {

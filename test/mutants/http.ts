@@ -22,6 +22,12 @@ export const mutants: readonly Mutant[] = [
   },
   {
     guarantee: 'refused-body-response',
+    file: 'src/platform/http/express.ts',
+    search: 'if (isUnread && statusCode >= 400 && request.headers.expect === undefined) {',
+    replace: 'if (isUnread && statusCode < 400) {',
+  },
+  {
+    guarantee: 'refused-body-response',
     file: 'src/platform/http/http-connections.ts',
     search: 'if (!socket.writable || isClosing) {',
     replace: 'if (socket.destroyed || isClosing) {',
@@ -177,8 +183,8 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'cause-hidden',
     file: 'src/platform/database/as-problem.ts',
-    search: 'type.status < 500 ? partsOf(error) : { detail: FAILED }',
-    replace: 'partsOf(error)',
+    search: 'type.status < 500 ? contentsOf(error) : { detail: FAILED }',
+    replace: 'contentsOf(error)',
     tests: ['test/problems.e2e-spec.ts'],
   },
   {
@@ -218,8 +224,15 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'connections-of-all',
     file: 'src/platform/http/http-connections.ts',
-    search: 'server.maxConnections = MAX_CONNECTIONS;',
-    replace: 'server.maxConnections = MAX_CONNECTIONS + 100;',
+    search: 'withinOpenFiles(MAX_CONNECTIONS)',
+    replace: 'withinOpenFiles(MAX_CONNECTIONS + 100)',
+    tests: ['test/connections.e2e-spec.ts'],
+  },
+  {
+    guarantee: 'connections-of-all',
+    file: 'src/platform/http/http-connections.ts',
+    search: 'withinOpenFiles(MAX_CONNECTIONS)',
+    replace: 'MAX_CONNECTIONS',
     tests: ['test/connections.e2e-spec.ts'],
   },
   {
@@ -344,5 +357,19 @@ export const mutants: readonly Mutant[] = [
     search: 'app.listen(port, HOST)',
     replace: 'app.listen(port)',
     tests: ['test/start.e2e-spec.ts'],
+  },
+  {
+    guarantee: 'text-characters',
+    file: 'src/platform/validation/input-faults.ts',
+    search: 'part.toWellFormed()',
+    replace: 'part',
+    tests: ['src/platform/validation/request-validation.pipe.spec.ts'],
+  },
+  {
+    guarantee: 'unknown-parameter',
+    file: 'src/platform/http/input.guard.ts',
+    search: 'properties && !additionalProperties ?',
+    replace: 'properties && additionalProperties ?',
+    tests: ['test/nest-modules.e2e-spec.ts'],
   },
 ];

@@ -9,7 +9,7 @@ import type { ProblemBody } from '../support/api.js';
 import { open, sendAllThenRead, sendEndlessBody } from '../support/flood.js';
 import { ServiceProcess } from '../support/process.js';
 import { connectTo } from '../support/connect.js';
-import { sendRaw } from '../support/raw-http.js';
+import { request, sendRaw } from '../support/raw-http.js';
 import { eventually } from '../support/service.js';
 import { makeFilterSlow, runningFilters, SLOW_FILTER } from '../support/slow-filter.js';
 import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support/test-database.js';
@@ -36,6 +36,12 @@ async function start(environment: NodeJS.ProcessEnv = {}) {
 
 const get = (target: string, credential?: string) =>
   `GET ${target} HTTP/1.1\r\nHost: x\r\n${credential === undefined ? '' : `Authorization: Bearer ${credential}\r\n`}\r\n`;
+
+/** A create, for behind another request. */
+const create = () =>
+  request('POST /v1/items', [`Authorization: Bearer ${token}`, 'Content-Type: application/json'], '{"name":"b"}');
+
+const countItems = async () => (await client.query<{ count: string }>('SELECT count(*) FROM items')).rows;
 
 /** Bytes of memory that a process has. */
 const memoryOf = (service: ServiceProcess) =>
@@ -161,7 +167,7 @@ it('responds to clients that read only after they have sent a large body, and ru
   const { service, port } = await start({ RATE_LIMIT: '8' });
   const [limited = ''] = await issueTokens(databaseUrlOf(database), 1);
   for (let count = 0; count < 8; count += 1) await service.client(limited).list();
-  const [{ count: before } = { count: '' }] = (await client.query<{ count: string }>('SELECT count(*) FROM items')).rows;
+  const before = await countItems();
   const body = `{"name":"${'a'.repeat(8 * MEGABYTE)}"}`;
   const framings = [
     [`Content-Length: ${body.length}`, body],
@@ -174,18 +180,46 @@ it('responds to clients that read only after they have sent a large body, and ru
     [405, 'PUT /v1/items', token],
     [429, 'POST /v1/items', limited],
   ];
-  const behind = `POST /v1/items HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Length: 12\r\n\r\n{"name":"b"}`;
   for (const [framing, sent] of framings) {
     for (const [status, line, credential] of requests) {
       const authorization = credential === undefined ? '' : `Authorization: Bearer ${credential}\r\n`;
       const head = `${line} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${authorization}${framing}\r\n\r\n`;
-      const received = await sendAllThenRead(port, `${head}${sent}${behind}`);
+      const received = await sendAllThenRead(port, `${head}${sent}${create()}`);
       expect(received.match(/^HTTP.*$/gm)).toEqual([expect.stringMatching(`^HTTP/1.1 ${status} `)]);
       expect(received).toMatch(/\}$/);
     }
   }
-  expect((await client.query('SELECT count(*) FROM items')).rows).toEqual([{ count: before }]);
+  expect(await countItems()).toEqual(before);
   await service.end('SIGKILL');
+});
+
+it('responds to a refused request when its body has arrived, a second later, or before the body if the client waits [refused-body-response]', async () => {
+  const head = 'POST /v1/items HTTP/1.1\r\nHost: x\r\nContent-Length: 20\r\n';
+  const begin = async (sent: string) => {
+    const socket = await open(usual.port);
+    const began = performance.now();
+    const response = once(socket, 'data').then(([data]) => [String(data).slice(9, 12), performance.now() - began] as const);
+    socket.write(sent);
+    return { socket, response };
+  };
+  const [early, late, waiting] = await Promise.all([
+    begin(`${head}\r\n{"name":`),
+    begin(`${head}\r\n`),
+    begin(`${head}Expect: 100-continue\r\n\r\n`),
+  ]);
+  expect(await Promise.race([early.response, delay(300)])).toBeUndefined();
+  early.socket.write('"0123456789"');
+  const responses = await Promise.all([early, late, waiting].map(({ response }) => response));
+  expect(responses.map(([status]) => status)).toEqual(['401', '401', '401']);
+  const [, [, time], [, waitingTime]] = responses as [[string, number], [string, number], [string, number]];
+  expect(time).toBeGreaterThan(900);
+  expect(Math.max(responses[0]?.[1] ?? Infinity, waitingTime)).toBeLessThan(900);
+  const before = await countItems();
+  // A request behind a body that comes after the response.
+  late.socket.write(`{"name":"0123456789"${create()}`);
+  await delay(500);
+  expect(await countItems()).toEqual(before);
+  [early, waiting].forEach(({ socket }) => socket.destroy());
 });
 
 describe('costly filters', () => {

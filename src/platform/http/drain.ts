@@ -123,17 +123,22 @@ function closeIdle({ connections }: HttpConnections): void {
   }
 }
 
+/** Event streams that have been ended, which may take a while if middleware compresses them or stores a session. */
+const ended = new WeakSet<Response>();
+
 /** Ends the streams of `@Sse()`, whose clients connect again, to another instance. */
 function endEventStreams({ connections }: HttpConnections): void {
   for (const response of [...connections.values()].flat()) {
-    if (!response.writableEnded && isEventStream(response)) {
+    if (!ended.has(response) && isEventStream(response)) {
+      ended.add(response);
       // A later event of the handler is an error, a write after the end, and is ignored.
-      response.on('error', () => undefined).end(() => response.socket?.destroySoon());
+      response.on('error', () => undefined).once('finish', () => response.socket?.destroySoon());
+      // Without a callback: `express-session` and `compression` replace `end`, and take it for the last part of the body.
+      response.end();
     }
   }
 }
 
-/** Whether a response is one of `@Sse()` that has begun. */
 function isEventStream(response: Response): boolean {
   return response.headersSent && /^text\/event-stream\b/.test(String(response.getHeader('Content-Type')));
 }

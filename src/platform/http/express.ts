@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { finished } from 'node:stream';
 import { Logger, StreamableFile } from '@nestjs/common';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import type { Express, NextFunction, Request, Response } from 'express';
 import { OperatorError } from '../errors/operator-error.js';
-import { closeLingering } from './unreadable-requests.js';
+import { closeLingering, LINGER } from './unreadable-requests.js';
 import { rejectUnknown } from './late-routes.controller.js';
 import { badRequest } from '../problems/problem-types.js';
 import { Problem } from '../problems/problem.js';
@@ -15,7 +16,7 @@ const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
   "form-action 'none'; frame-ancestors 'none'; base-uri 'none'";
 
-/** Maximum bytes of an unread body that are received and discarded after the response. */
+/** Maximum bytes of an unread body that are received and discarded. */
 const MAX_DISCARDED = 16 * 2 ** 20;
 
 const logger = new Logger('Http');
@@ -113,7 +114,7 @@ function respondWithProblemsOf(file: StreamableFile, response: Response): void {
 
 /** Sends a JSON text, as `application/json` unless the response has a type, and by methods that middleware has replaced. */
 export function sendJson(response: Response, json: string): Response {
-  closeBehindUnreadBody(response);
+  const isUnread = closeBehindUnreadBody(response);
   if (isReplaced(response)) {
     return response.json(JSON.parse(json));
   }
@@ -123,20 +124,29 @@ export function sendJson(response: Response, json: string): Response {
   const length = Buffer.byteLength(json);
   response.setHeader('Content-Length', length);
   // ASCII needs no encoding.
-  endLater(response, json, length === json.length ? 'latin1' : 'utf8');
+  const send = () => endLater(response, json, length === json.length ? 'latin1' : 'utf8');
+  const { req: request, statusCode } = response;
+  if (isUnread && statusCode >= 400 && request.headers.expect === undefined) {
+    // Some clients of a proxy that speaks HTTP/2 lose a response that comes before they have sent the body.
+    finished(request, { signal: AbortSignal.timeout(LINGER) }, send);
+  } else {
+    send();
+  }
   return response;
 }
 
 /**
  * Closes the connection after the response if the request's body is not read: to reuse the connection, Node would read the
  * rest, of any length. Discards what arrives until then (RFC 9112, section 9.6): some clients read only after sending all.
+ *
+ * @returns whether the body is not read
  */
-function closeBehindUnreadBody(response: ServerResponse): void {
+function closeBehindUnreadBody(response: ServerResponse): boolean {
   const { req: request } = response;
   const { 'content-length': length = '0', 'transfer-encoding': coding } = request.headers;
   // If a short body arrives with the headers, Node sets `complete` only after the response: compare the lengths.
   if (request.complete || (coding === undefined && request.readableLength === Number(length))) {
-    return;
+    return false;
   }
   response.setHeader('Connection', 'close');
   const { socket } = request;
@@ -144,6 +154,7 @@ function closeBehindUnreadBody(response: ServerResponse): void {
   request.on('data', () => (socket.bytesRead > last ? request.pause() : undefined)).resume();
   // Node calls this after the last response of a connection.
   socket.destroySoon = () => closeLingering(socket);
+  return true;
 }
 
 const ending: Parameters<typeof endLater>[] = [];

@@ -1,6 +1,8 @@
 import { AsyncResource } from 'node:async_hooks';
+import { existsSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { Logger } from '@nestjs/common';
 import type { NextFunction, RequestHandler, Response } from 'express';
 import { BODY_TIME } from '../bodies/read-body.js';
 import type { Configuration } from '../config/configuration.js';
@@ -55,7 +57,7 @@ export class HttpConnections {
     // Also applies to idle new connections, which load balancers open in advance.
     server.headersTimeout = (KEEP_ALIVE_TIMEOUT + 1) * 1000;
     server.requestTimeout = server.headersTimeout + BODY_TIME;
-    server.maxConnections = MAX_CONNECTIONS;
+    server.maxConnections = withinOpenFiles(MAX_CONNECTIONS);
     server.setTimeout(STALL, this.endSilent);
     const pausing = setInterval(this.pauseUnread, PAUSE).unref();
     server.once('close', () => clearInterval(pausing));
@@ -78,7 +80,7 @@ export class HttpConnections {
    * First middleware. Closes a connection with too many pending requests, and ignores requests of a connection that is being
    * closed. Pipelined requests wait for the response before them: only one response of a connection is in memory.
    */
-  readonly track: RequestHandler = ({ socket }, response, next) => {
+  readonly track: RequestHandler = ({ socket, httpVersion, headers }, response, next) => {
     const pending = this.connections.get(socket);
     const isClosing = this.isDraining && pending?.some(({ shouldKeepAlive }) => !shouldKeepAlive);
     if (!socket.writable || isClosing) {
@@ -95,7 +97,8 @@ export class HttpConnections {
       this.cut.inc({ limit: 'pipelined' });
       return;
     }
-    if (this.isDraining) {
+    // Proxies of HTTP/1.0 do not know where such a body ends (RFC 9112, section 6.1).
+    if (this.isDraining || (httpVersion === '1.0' && headers['transfer-encoding'] !== undefined)) {
       response.shouldKeepAlive = false;
     }
     const previous = pending.at(-1);
@@ -137,6 +140,16 @@ export class HttpConnections {
       socket.destroy();
     }
   };
+}
+
+/** Clients may take three quarters of the open files: probes, the database and Redis need the rest. */
+function withinOpenFiles(connections: number): number {
+  const limits = existsSync('/proc/self/limits') ? readFileSync('/proc/self/limits', 'utf8') : '';
+  const most = Math.floor(Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity) * 0.75);
+  if (connections > most) {
+    new Logger('Connections').warn(`MAX_CONNECTIONS is ${most}: of the open files (ulimit -n), clients get three quarters`);
+  }
+  return Math.min(connections, most);
 }
 
 /** Turns off what Node would do itself before any middleware, such as to send responses that are no problems. */

@@ -9,8 +9,8 @@ import type { Metrics } from '../observability/metrics.js';
 import { badRequest, headerFieldsTooLarge, type ProblemType, requestTimeout } from '../problems/problem-types.js';
 import { Problem, PROBLEM_MEDIA_TYPE, problemJson } from '../problems/problem.js';
 
-/** Milliseconds for the client to read a response whose request is not read to its end. */
-const LINGER = 1000;
+/** Milliseconds for the client to send a request that is not read to its end, and then to read the response. */
+export const LINGER = 1000;
 
 /** Problem types by the code of Node's error; all other codes are a bad request. */
 const UNREADABLE: Readonly<Record<string, ProblemType>> = {
