@@ -1,7 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { jest } from '@jest/globals';
+import { createRedis, keepConnected } from '../../src/platform/throttling/redis-window.js';
+import { withTimeout } from '../../src/platform/time/duration.js';
 import { HttpClient } from '../support/http-client.js';
 import { ServiceProcess } from '../support/process.js';
-import { RedisServer } from '../support/redis.js';
+import { locationOf, RedisServer } from '../support/redis.js';
+import { loadingRedis } from '../support/refusing-servers.js';
 import { eventually } from '../support/service.js';
 import { admittedOfBurst, type Fault, SharedLimit } from '../support/shared-limit.js';
 
@@ -66,6 +70,31 @@ it('leaves a server that has become a replica, since its address may lead to its
   });
   expect(await service.end('SIGTERM')).toBe(0);
   await demoted.kill();
+});
+
+it('uses a Redis soon after it has loaded its data, however long that was to take', async () => {
+  const location = locationOf(`redis://127.0.0.1:${await loadingRedis()}`);
+  const connection = createRedis(location);
+  await withTimeout(1000, connection.connect());
+  connection.disconnect();
+});
+
+it('keeps an idle connection, which Redis would close after its `timeout`', async () => {
+  const server = await RedisServer.start();
+  const location = locationOf(server.url);
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'setTimeout', 'clearTimeout', 'performance', 'Date'] });
+  const [connection, stopping] = [createRedis(location), new AbortController()];
+  try {
+    keepConnected(connection, location, stopping.signal);
+    await connection.connect();
+    jest.advanceTimersByTime(60_000);
+    await eventually(async () => String(await server.command('INFO', 'commandstats')).includes('cmdstat_time:calls=4,'));
+    stopping.abort();
+    expect(jest.getTimerCount()).toBe(0);
+  } finally {
+    jest.useRealTimers();
+    connection.disconnect();
+  }
 });
 
 it('starts without Redis, is ready, counts alone, and shares once Redis is available', async () => {

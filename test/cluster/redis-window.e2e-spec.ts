@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { parseRedisUrl } from '../../src/platform/config/redis-url.js';
 import { createRedis, type RedisConnection, RedisWindow } from '../../src/platform/throttling/redis-window.js';
+import { locationOf } from '../support/redis.js';
 
 // Properties of the window that requests of clients cannot show: other clocks and other limits.
 
@@ -10,8 +10,7 @@ const list = `${prefix}rate-limit:{token}`;
 
 /** Opens a connection. @param change - of the script that it runs */
 async function connect(change = (script: string) => script): Promise<RedisConnection> {
-  const location = parseRedisUrl(process.env['TEST_REDIS_URL'] ?? '');
-  if (!location) throw new Error('TEST_REDIS_URL is not the URL of a Redis.');
+  const location = locationOf(process.env['TEST_REDIS_URL'] ?? '');
   const opened = createRedis(location);
   const define = opened.defineCommand.bind(opened);
   opened.defineCommand = (name, definition) => define(name, { ...definition, lua: change(definition.lua) });
@@ -119,8 +118,7 @@ afterAll(() => connection.disconnect());
 it.each(Object.entries(properties))('%s', (_name, show) => show());
 
 it('counts in no other database than that of the URL', async () => {
-  const location = parseRedisUrl(new URL('/9999', process.env['TEST_REDIS_URL']).href);
-  if (!location) throw new Error('This is not the URL of a Redis.');
+  const location = locationOf(new URL('/9999', process.env['TEST_REDIS_URL']).href);
   const errors: string[] = [];
   const lost = createRedis(location).on('error', ({ message }: Error) => errors.push(message));
   const window = new RedisWindow(lost, prefix);

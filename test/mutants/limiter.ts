@@ -85,6 +85,13 @@ export const mutants: readonly Mutant[] = [
     tests: ['src/platform/throttling/rate-limit.storage.spec.ts'],
   },
   {
+    guarantee: 'redis-cluster',
+    file: 'src/platform/throttling/redis-window.ts',
+    search: '    redisOptions,',
+    replace: '    redisOptions, enableOfflineQueue: false,',
+    tests: ['test/cluster/redis-cluster.e2e-spec.ts'],
+  },
+  {
     guarantee: 'redis-return-empty',
     file: 'src/platform/throttling/rate-limit.storage.ts',
     search: 'this.backSince = performance.now();',

@@ -3,12 +3,20 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
+import { parseRedisUrl, type RedisLocation } from '../../src/platform/config/redis-url.js';
 import { Child, serverDirectory } from './child.js';
 import { eventually } from './eventually.js';
 import { freePort } from './free-port.js';
 
 /** Settings as on the command line, without the dashes. */
 type Settings = Readonly<Record<string, string>>;
+
+/** Where the URL of a test leads. */
+export function locationOf(url: string): RedisLocation {
+  const location = parseRedisUrl(url);
+  if (!location) throw new Error('This is not the URL of a Redis.');
+  return location;
+}
 
 async function redisCommand(url: string, name: string, ...args: (string | number)[]): Promise<unknown> {
   const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 });

@@ -52,3 +52,18 @@ export function redisOfVersion(version: string): Promise<number> {
     for (const command of commands) socket.write(responses[command.split('\r\n')[1]?.toLowerCase() ?? ''] ?? '+OK\r\n');
   });
 }
+
+/** A Redis that has loaded its data once it has been asked, though it expects that to take a minute. @returns its port */
+export function loadingRedis(): Promise<number> {
+  const infos = ['loading:1\r\nloading_eta_seconds:60\r\n'];
+  return serve((data, socket) => {
+    const [, ...commands] = data
+      .toString()
+      .toLowerCase()
+      .split(/^\*\d+\r\n/m);
+    for (const command of commands) {
+      const info = command.split('\r\n')[1] === 'info' ? (infos.shift() ?? 'loading:0\r\n') : undefined;
+      socket.write(info === undefined ? '+OK\r\n' : `$${info.length}\r\n${info}\r\n`);
+    }
+  });
+}

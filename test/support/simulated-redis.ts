@@ -76,6 +76,11 @@ export class SimulatedConnection extends EventEmitter {
     // The model knows the only one.
   }
 
+  /** Keeps an idle connection, which this model does not close. */
+  time(): Promise<unknown> {
+    return Promise.resolve();
+  }
+
   /** The network delivers nothing, in either direction, for so many milliseconds. */
   hold(lasts: number): void {
     this.heldUntil = performance.now() + lasts;

@@ -6,6 +6,7 @@ import * as nest from '@nestjs/common/constants.js';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express from 'express';
+import { SentinelConnector } from 'ioredis';
 import { Client, Query } from 'pg';
 import { DataSource } from 'typeorm';
 
@@ -114,6 +115,13 @@ const INTERNALS: readonly Internal[] = [
     files: ['database/app-data-source.ts'],
     reason: 'TypeORM can neither close after a failed start nor start again with the subscribers of Nest.',
     owner: () => Object.assign({}, dataSource, dataSource.driver),
+  },
+  {
+    of: 'ioredis',
+    names: ['sentinelIterator'],
+    files: ['throttling/sentinels.ts'],
+    reason: 'ioredis asks only the rest of the Sentinels for each further connection.',
+    owner: () => new SentinelConnector({ sentinels: [{ host: '127.0.0.1', port: 1 }], name: 'main' }),
   },
   {
     of: 'node',

@@ -45,22 +45,17 @@ function timeoutsCheck(settings: Configuration): Check {
   // A request that arrives at the end of SHUTDOWN_DELAY may still wait for a connection, or for its turn, and a statement.
   const shutdown = Math.ceil((SHUTDOWN_DELAY + DATABASE_CONNECTION_TIMEOUT + statement) / CUT_OFF);
   const limits = { FILTER_TIMEOUT, DATABASE_STATEMENT_TIMEOUT: statement, SHUTDOWN_TIMEOUT };
-  const found = Object.entries(limits)
-    .map(([name, seconds]) => `${name} ${seconds} s`)
-    .join(', ');
+  const found = Object.entries(limits).map(([name, seconds]) => `${name} ${seconds} s`);
   const advice = [
     ...(FILTER_TIMEOUT > statement ? [`Set FILTER_TIMEOUT to ${statement} at most.`] : []),
     ...(SHUTDOWN_TIMEOUT < shutdown ? [`Set SHUTDOWN_TIMEOUT to ${shutdown} or more.`] : []),
   ];
-  return { name: 'timeouts', advice: advice.join(' '), severity: 'warn', run: () => ({ fine: advice.length === 0, found }) };
+  const run = () => ({ fine: advice.length === 0, found: found.join(', ') });
+  return { name: 'timeouts', advice: advice.join(' '), severity: 'warn', run };
 }
 
-function redisCheck({
-  RATE_LIMIT_REPLICAS: instances,
-  REDIS_URL = '',
-  REDIS_PASSWORD_FILE,
-  REDIS_KEY_PREFIX,
-}: Configuration): Check {
+function redisCheck(settings: Configuration): Check {
+  const { RATE_LIMIT_REPLICAS: instances, REDIS_URL = '', REDIS_PASSWORD_FILE, REDIS_KEY_PREFIX } = settings;
   const redis = parseRedisUrl(REDIS_URL);
   const remedy = redis
     ? `Start Redis, correct REDIS_URL, or run ACL SETUSER <user> ${neededRights(redis, REDIS_KEY_PREFIX)}`
@@ -76,13 +71,26 @@ function redisCheck({
       // The first error, which rejects, is the most specific. ioredis would print later ones if nothing listened.
       const connection = createRedis(redis, REDIS_PASSWORD_FILE).on('error', () => undefined);
       await Promise.all([once(connection, 'ready'), connection.connect()]);
-      // Runs the script, which an ACL may forbid. With a limit of 0, it counts no call.
-      await new RedisWindow(connection, REDIS_KEY_PREFIX).hit('doctor', 0, 1000);
       // An ACL may forbid INFO.
       const info = await connection.info().catch(String);
+      await tryScript(new RedisWindow(connection, REDIS_KEY_PREFIX), info);
       return { fine: true, found: 'connected', next: [redisServerCheck(info)] };
     },
   };
+}
+
+/** Runs the script by EVAL and, with its writes, by EVALSHA. The next check warns of a server that takes no writes. */
+async function tryScript(window: RedisWindow, info: string): Promise<void> {
+  // With a limit of 0, it counts no call.
+  await window.hit('doctor', 0, 1000);
+  if (info.includes('role:slave')) return;
+  try {
+    // A window without a length keeps no call, unless the user may not set its expiry.
+    await window.hit('doctor', 1, 0);
+  } catch (error) {
+    await window.forget('doctor').catch(() => undefined);
+    if (!String(error).includes('OOM')) throw error;
+  }
 }
 
 function redisServerCheck(info: string): Check {

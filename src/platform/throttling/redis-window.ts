@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster, Redis, type RedisOptions as AllOptions, type Result } from 'ioredis';
 import { SERVICE_NAME } from '../service/service.js';
 import { PasswordFile } from '../config/password-file.js';
+import { Sentinels } from './sentinels.js';
 import type { WindowState } from './sliding-window.js';
 import type { RedisLocation } from '../config/redis-url.js';
 
@@ -11,13 +12,16 @@ export type RedisConnection = Redis | Cluster;
 /** Without `replyMapping`, from which ioredis derives types of replies. */
 type RedisOptions = Omit<AllOptions, 'replyMapping'>;
 
-/** Milliseconds: between two connection attempts, for an attempt, and until a connection without a response is replaced. */
-const TIMES = { retry: 250, connect: 500, response: 1000 };
+/** Milliseconds: between attempts to connect, for one, without a response, and between commands on an idle connection. */
+const TIMES = { retry: 250, connect: 500, response: 1000, idle: 15_000 };
 
 /** Turns off retries of ioredis, which would look up names again while earlier look-ups have no response. */
 const never = () => null;
 
-/** Creates a client, which `connect()` starts. While it is disconnected, commands fail at once without retry. */
+/**
+ * Creates a client, which `connect()` starts. While it is disconnected, commands fail at once without retry; those to a
+ * cluster wait while it connects to the node, which the first command to each node starts.
+ */
 export function createRedis({ kind, nodes, tls, options }: RedisLocation, passwordPath?: string): RedisConnection {
   const passwords = passwordPath === undefined ? undefined : new PasswordFile('REDIS_PASSWORD_FILE', passwordPath);
   const server: RedisOptions = {
@@ -27,6 +31,8 @@ export function createRedis({ kind, nodes, tls, options }: RedisLocation, passwo
     enableOfflineQueue: false,
     connectTimeout: TIMES.connect,
     socketTimeout: TIMES.response,
+    // Otherwise the time that Redis estimates for loading its data, in which it can be wrong by seconds.
+    maxLoadingRetryTime: TIMES.retry,
     connectionName: SERVICE_NAME,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
@@ -37,10 +43,11 @@ export function createRedis({ kind, nodes, tls, options }: RedisLocation, passwo
     ...(tls && { tls: {} }),
   };
   if (kind === 'cluster') {
-    return createCluster(nodes, server, tls).on('+node', (node: Redis) => readPassword(node, passwords));
+    return createCluster(nodes, server).on('+node', (node: Redis) => readPassword(node, passwords));
   }
   const sentinels: RedisOptions = {
     sentinels: nodes,
+    Connector: Sentinels as AllOptions['Connector'],
     sentinelRetryStrategy: never,
     sentinelCommandTimeout: TIMES.connect,
     ...(tls && { enableTLSForSentinelMode: true, sentinelTLS: {} }),
@@ -55,17 +62,20 @@ export function createRedis({ kind, nodes, tls, options }: RedisLocation, passwo
   });
 }
 
-function createCluster(nodes: RedisLocation['nodes'], redisOptions: RedisOptions, tls: boolean): Cluster {
+function createCluster(nodes: RedisLocation['nodes'], redisOptions: RedisOptions): Cluster {
   return new Cluster(nodes, {
     lazyConnect: true,
-    enableOfflineQueue: false,
     redisOptions,
     clusterRetryStrategy: never,
     retryDelayOnClusterDown: 0,
     retryDelayOnFailover: 0,
     slotsRefreshTimeout: TIMES.connect,
-    // Certificates of managed clusters contain host names, which a look-up would replace by addresses.
-    ...(tls && { dnsLookup: (address, callback) => callback(null, address) }),
+    // Leaves names to the connections: certificates contain them, and ioredis fails if it cannot look up all of them.
+    dnsLookup: (address, callback) => callback(null, address),
+  }).on('+node', (node: Redis) => {
+    // ioredis leaves a failure of ASKING unhandled, which would end the process. The command after it fails, too.
+    const ask = node.asking.bind(node);
+    node.asking = () => ask(() => undefined);
   });
 }
 
@@ -92,9 +102,9 @@ function lookUp({ host }: RedisLocation['nodes'][number]): Promise<unknown> {
 }
 
 /**
- * Connects again after each end of the connection, until the signal aborts. Looks up the names of the nodes before, each
- * name once at a time: while a DNS server does not respond, each look-up occupies a thread that the database needs for its
- * own, long after the attempt to connect has timed out.
+ * Keeps the connection in use, and connects again after each end, until the signal aborts. Looks up the names of the nodes
+ * before, each name once at a time: while a DNS server does not respond, each look-up occupies a thread that the database
+ * needs for its own, long after the attempt to connect has timed out.
  */
 export function keepConnected(connection: RedisConnection, { nodes }: RedisLocation, signal: AbortSignal): void {
   const reconnect = async () => {
@@ -104,6 +114,8 @@ export function keepConnected(connection: RedisConnection, { nodes }: RedisLocat
     signal.throwIfAborted();
     await connection.connect();
   };
+  const idle = setInterval(() => void connection.time().catch(() => undefined), TIMES.idle).unref();
+  signal.addEventListener('abort', () => clearInterval(idle));
   // A failed attempt ends the connection again.
   connection.on('end', () => void reconnect().catch(() => undefined));
 }
@@ -141,7 +153,8 @@ return { admitted and 1 or 0, math.max(limit - count, 0), leaving + length - now
 /** The rights that a user of Redis needs, as rules of `ACL SETUSER`. */
 export function neededRights({ kind }: RedisLocation, keyPrefix: string): string {
   const ofScript = Array.from(SCRIPT.matchAll(/redis\.call\('(\w+)'/g), ([, command = '']) => command.toLowerCase());
-  const ofClient = ['info', 'select', 'eval', 'evalsha', ...(kind === 'cluster' ? ['cluster|slots'] : [])];
+  const ofCluster = kind === 'cluster' ? ['cluster|slots', 'cluster|info', 'asking'] : [];
+  const ofClient = ['info', 'select', 'eval', 'evalsha', ...ofCluster];
   return [`~${keyPrefix}*`, ...new Set([...ofClient, ...ofScript].map((command) => `+${command}`))].join(' ');
 }
 
@@ -169,8 +182,17 @@ export class RedisWindow {
    * @param suffix - makes another key, which the braces keep in the same slot of a cluster
    */
   async hit(token: string, limit: number, length: number, suffix = ''): Promise<WindowState> {
-    const key = `${this.keyPrefix}rate-limit:{${token}}${suffix}`;
+    const key = `${this.keyOf(token)}${suffix}`;
     const [admitted, remaining, freeIn] = await this.connection.slidingWindow(key, limit, length * 1000);
     return { admitted: admitted === 1, remaining, freeIn: freeIn / 1000 };
+  }
+
+  /** Deletes the counted calls. */
+  async forget(token: string): Promise<void> {
+    await this.connection.del(this.keyOf(token));
+  }
+
+  private keyOf(token: string): string {
+    return `${this.keyPrefix}rate-limit:{${token}}`;
   }
 }
