@@ -7,7 +7,7 @@ import { checkDocument, checkModules } from './platform/boot/boot-checks.js';
 import { confineEnhancers } from './platform/boot/global-enhancers.js';
 import { Configuration } from './platform/config/configuration.js';
 import { withConfiguration } from './platform/config/read-configuration.js';
-import { checkDataSources } from './platform/database/other-data-sources.js';
+import { checkDataSources } from './platform/database/check-data-sources.js';
 import { DocsController } from './platform/docs/docs.controller.js';
 import { DOCS_ASSETS_PATH, docsAssets } from './platform/docs/docs-assets.js';
 import { beginRequest, configureExpress, JsonAdapter, requireHost } from './platform/http/express.js';

@@ -123,6 +123,18 @@ it('responds with a documented problem of the module to a name that is taken [pr
   expect(responses['409']?.description).toBe(`Widget name taken (\`${type}\`)`);
 });
 
+it('responds with it while `REINDEX CONCURRENTLY` replaces the index [problem-of-constraint]', async () => {
+  const dataSource = service.app.get(DataSource);
+  const create = () => service.api.callWith('POST', '/v1/widgets', { name: 'Replaced', price: 1, size: 'small' });
+  await create();
+  await dataSource.query('ALTER INDEX widgets_name_key RENAME TO widgets_name_key_ccold1');
+  try {
+    expect((await create()).body).toMatchObject({ type: '/docs/problems#widget-name-taken' });
+  } finally {
+    await dataSource.query('ALTER INDEX widgets_name_key_ccold1 RENAME TO widgets_name_key');
+  }
+});
+
 describe('the loans of a book', () => {
   it('are listed only under that book, for any input [where-not-widened]', async () => {
     const [one, other] = [await addBook('One', 100), await addBook('Other', 100)];

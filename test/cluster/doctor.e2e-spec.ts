@@ -1,12 +1,11 @@
 import { readFile } from 'node:fs/promises';
-import { parseRedisUrl } from '../../src/platform/config/redis-url.js';
 import { createRedis, RedisWindow } from '../../src/platform/throttling/redis-window.js';
 import { doctor, examined, preload } from '../support/doctor.js';
 import { eventually } from '../support/eventually.js';
-import { startPgBouncer } from '../support/pgbouncer.js';
+import { IGNORE_LIMITS, startPgBouncer } from '../support/pgbouncer.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { runCli } from '../support/process.js';
-import { RedisServer } from '../support/redis.js';
+import { locationOf, RedisServer } from '../support/redis.js';
 import { refusingPostgres, silentServer } from '../support/refusing-servers.js';
 import { query } from '../support/query.js';
 
@@ -65,13 +64,16 @@ it.each<[string, () => Promise<NodeJS.ProcessEnv> | NodeJS.ProcessEnv, RegExp]>(
   [
     'a pooler that ignores limits',
     async () => ({
-      DATABASE_URL: await startPgBouncer(
-        primary.url,
-        1,
-        `ignore_startup_parameters = statement_timeout, lock_timeout, idle_in_transaction_session_timeout`,
-      ),
+      DATABASE_URL: await startPgBouncer(primary.url, 1, IGNORE_LIMITS),
     }),
-    /^fail database\.timeouts: .*statement_timeout = 0.*$/,
+    /^fail database\.timeouts: .*statement_timeout = 0.* set DATABASE_DIRECT_URL .*$/,
+  ],
+  [
+    'a pooler that ignores limits, which the role has itself',
+    async () => ({
+      DATABASE_URL: await startPgBouncer(primary.url.replace('postgres@', 'limited@'), 1, IGNORE_LIMITS),
+    }),
+    /^fail database\.timeouts: .*statement_timeout = 4000.* set DATABASE_DIRECT_URL .*$/,
   ],
   [
     'a primary that is read-only',
@@ -97,11 +99,7 @@ it.each<[string, () => Promise<NodeJS.ProcessEnv> | NodeJS.ProcessEnv, RegExp]>(
   [
     'a pooler in front of a replica that ignores limits, which the role has itself',
     async () => ({
-      DATABASE_READ_URL: await startPgBouncer(
-        standby.url.replace('postgres@', 'limited@'),
-        1,
-        `ignore_startup_parameters = statement_timeout, lock_timeout, idle_in_transaction_session_timeout`,
-      ),
+      DATABASE_READ_URL: await startPgBouncer(standby.url.replace('postgres@', 'limited@'), 1, IGNORE_LIMITS),
     }),
     /^warn database\.replica\.origin: .* not through a pooler\. → .*$/,
   ],
@@ -174,6 +172,19 @@ it.each<[string, () => Promise<NodeJS.ProcessEnv> | NodeJS.ProcessEnv, RegExp]>(
     },
     /^fail limiter\.connection: NOPERM .*$/,
   ],
+  ...['evalsha', 'rpush', 'pexpire'].map((command): [string, () => Promise<NodeJS.ProcessEnv>, RegExp] => [
+    `a Redis user without the right to ${command}`,
+    async () => {
+      await redis.command('ACL', 'SETUSER', 'half', 'reset', 'on', '>canary', '~*', '+@all', `-${command}`);
+      return { REDIS_URL: redis.url.replace('//', '//half:canary@') };
+    },
+    /^fail limiter\.connection: .*(?:permission|can't run this command).*run ACL SETUSER .*$/,
+  ]),
+  [
+    'a Redis without the replicas that it needs for writes',
+    async () => ({ REDIS_URL: (await RedisServer.start({ 'min-replicas-to-write': '1' })).url }),
+    /^fail limiter\.connection: .*NOREPLICAS .*$/,
+  ],
   [
     'a Redis that forgets',
     async () => ({ REDIS_URL: (await RedisServer.start({ maxmemory: '100mb', 'maxmemory-policy': 'allkeys-lru' })).url }),
@@ -210,8 +221,7 @@ it('names the rights that a user of Redis needs', async () => {
   const [, rights = ''] = / run ACL SETUSER <user> (.*): until then/.exec((await doctor(environment)).faults) ?? [];
   await redis.command('ACL', 'SETUSER', 'least', ...rights.split(' '));
   expect((await doctor(environment)).faults).not.toContain('limiter');
-  const location = parseRedisUrl(REDIS_URL);
-  if (!location) throw new Error('It is no URL of Redis.');
+  const location = locationOf(REDIS_URL);
   const connection = createRedis(location);
   await connection.connect();
   const limit = new RedisWindow(connection, environment.REDIS_KEY_PREFIX);

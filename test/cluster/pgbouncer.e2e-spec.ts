@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { sessionLimits } from '../../src/platform/database/data-source-options.js';
 import { Cluster } from '../support/cluster.js';
-import { startPgBouncer } from '../support/pgbouncer.js';
+import { IGNORE_LIMITS, startPgBouncer } from '../support/pgbouncer.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { runCli, ServiceProcess } from '../support/process.js';
 import { connectTo } from '../support/connect.js';
@@ -112,5 +113,26 @@ it('does not carry out later what got 503, with the time limits of the handbook'
   );
   expect((await client.create({ name: 'kept' })).status).toBe(201);
   expect((await client.list()).body.items).toMatchObject([{ name: 'kept' }]);
+  expect(await service.end('SIGTERM')).toBe(0);
+});
+
+it('does not start behind a pooler that ignores the limits of the connection, without the direct URL [pooler-undeclared]', async () => {
+  const server = await PostgresServer.start();
+  const names = Object.keys(sessionLimits(1));
+  // With limits of the role, `doctor` found no fault, and others used sessions in which lists had forbidden writes.
+  await server.query(
+    `CREATE ROLE limited LOGIN SUPERUSER; ${names.map((name) => `ALTER ROLE limited SET ${name} = '1s';`).join(' ')}`,
+  );
+  const url = server.url.replace('postgres@', 'limited@');
+  const ignoring = await startPgBouncer(url, POOL_SIZE, IGNORE_LIMITS);
+  const undeclared = { DATABASE_URL: ignoring };
+  const refusal = {
+    code: 1,
+    stderr: expect.stringContaining('A pooler ignores startup parameters: set DATABASE_DIRECT_URL'),
+  };
+  expect(await runCli(['migrate'], undeclared)).toMatchObject(refusal);
+  expect(await ServiceProcess.spawn(undeclared).ended).toMatchObject(refusal);
+  expect(await query(url, `SELECT FROM pg_tables WHERE tablename = 'migrations'`)).toEqual([]);
+  const service = await ServiceProcess.startReady({ ...undeclared, DATABASE_DIRECT_URL: url });
   expect(await service.end('SIGTERM')).toBe(0);
 });

@@ -97,4 +97,11 @@ export const mutants: readonly Mutant[] = [
     replace: 'const onCommit = callbacks((callback) => callback());',
     tests: ['test/nest-modules.e2e-spec.ts'],
   },
+  {
+    guarantee: 'key-not-taken',
+    file: 'src/platform/idempotency/stored-responses.ts',
+    search: '.catch(rejectClaim)',
+    replace: '',
+    tests: ['test/postgresql/keyed-creates.e2e-spec.ts'],
+  },
 ];

@@ -66,8 +66,14 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'id-monotonic',
     file: 'src/platform/ids/id.ts',
-    search: 'return v7();',
-    replace: 'return v7({ msecs: Date.now() });',
+    search: 'now > msecs || seq === 0xffff_ffff) {\n    msecs = Math.max(now, msecs + 1);',
+    replace: 'now !== msecs) {\n    msecs = now;',
+  },
+  {
+    guarantee: 'id-monotonic',
+    file: 'src/platform/ids/id.ts',
+    search: 'seq += 1;',
+    replace: 'seq = random.readUInt32BE() >>> 1;',
   },
   {
     guarantee: 'absent-left-out',
@@ -93,8 +99,15 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'replica-first-pages',
     file: 'src/platform/database/reader.ts',
-    search: '`${this.check}; ${settings}`',
-    replace: '`${settings}; ${this.check}`',
+    search: "`${this.replicaCheck ?? ''}; ${settings}`",
+    replace: "`${settings}; ${this.replicaCheck ?? ''}`",
     tests: ['test/postgresql/read-replica.e2e-spec.ts'],
+  },
+  {
+    guarantee: 'pooler-undeclared',
+    file: 'src/platform/database/require-session.ts',
+    search: 'if (!row?.hasParameters)',
+    replace: 'if (!row)',
+    tests: ['test/cluster/pgbouncer.e2e-spec.ts'],
   },
 ];

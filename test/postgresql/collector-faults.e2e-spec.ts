@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Collector } from '../support/collector.js';
 import { ServiceProcess } from '../support/process.js';
 import { eventually } from '../support/service.js';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
+import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support/test-database.js';
 import { issueToken } from '../support/tokens.js';
 
 let collector: Collector;
@@ -15,11 +15,14 @@ beforeAll(async () => {
   token = await issueToken(database.environment);
 });
 
-it('exports all spans before the service ends, and logs their ids', async () => {
+it.each([
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', '', '/v1/traces'],
+  ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', '/own', '/own'],
+])('exports all spans to %s before the service ends, and logs their ids', async (variable, suffix, expected) => {
   const traceId = randomBytes(16).toString('hex');
   const service = await ServiceProcess.startReady({
     ...database.environment,
-    ...collector.environmentWith('user:password@'),
+    [variable]: collector.environmentWith('user:password@').OTEL_EXPORTER_OTLP_ENDPOINT + suffix,
     OTEL_EXPORTER_OTLP_HEADERS: 'x-api-key=key%3D',
   });
   const headers = { traceparent: `00-${traceId}-${'12'.repeat(8)}-01` };
@@ -27,9 +30,13 @@ it('exports all spans before the service ends, and logs their ids', async () => 
   expect(await service.end('SIGTERM')).toBe(0);
   expect(service.linesOf('request')).toContainEqual(expect.objectContaining({ traceId, route: '/v1/items' }));
   const { path, headers: sent, body } = collector.received.at(-1) ?? {};
-  expect([path, sent?.['x-api-key']]).toEqual(['/v1/traces', 'key=']);
+  expect([path, sent?.['x-api-key']]).toEqual([expected, 'key=']);
   expect(sent?.authorization).toBe(`Basic ${btoa('user:password')}`);
   expect(body?.includes(Buffer.from(traceId, 'hex'))).toBe(true);
+  // Names and texts are as they are in the encoding.
+  const { hostname, pathname } = new URL(databaseUrlOf(database));
+  const texts = ['db.namespace', pathname.slice(1), 'server.address', hostname];
+  expect(texts.filter((text) => body?.includes(text))).toEqual(texts);
 });
 
 it('survives a failing collector, and logs it at most once a minute [collector-down]', async () => {

@@ -123,6 +123,23 @@ it('notices a connection without responses before the server frees its lock [exc
   await eventually(async () => (await fetch(`http://127.0.0.1:${cutOff.port}/readyz`)).status === 200);
 });
 
+it('rejects if the lock may have been lost unnoticed when the work ends [exclusive-work-lost]', async () => {
+  const proxy = await TcpProxy.start(url);
+  const [two = await instance()] = services;
+  const cutOff = await instance({ DATABASE_URL: proxy.url });
+  const working = exclusively(cutOff, 'test.unnoticed', async () => {
+    const [holder] = await holders('test.unnoticed');
+    proxy.losesEnds = true;
+    proxy.swallow();
+    await query(url, 'SELECT pg_terminate_backend($1)', [holder?.pid]);
+    await eventually(async () => (await holders('test.unnoticed')).length === 0);
+    expect((await exclusively(two, 'test.unnoticed', () => Promise.resolve())).ran).toBe(true);
+  });
+  await expect(working).rejects.toThrow('The lock of "test.unnoticed" was lost');
+  proxy.restore();
+  await eventually(async () => (await fetch(`http://127.0.0.1:${cutOff.port}/readyz`)).status === 200);
+});
+
 it('works behind PgBouncer in transaction mode [exclusive-work]', async () => {
   const pooled = await startPgBouncer(url, 3);
   const limits = { DATABASE_STATEMENT_TIMEOUT: '60', FILTER_TIMEOUT: '60' };

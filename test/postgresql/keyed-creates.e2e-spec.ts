@@ -77,3 +77,22 @@ it('leave the statements of subscribers to TypeORM', async () => {
     .transaction(() => dataSource.query('SELECT 1'), { begin: () => Promise.resolve((begun += 1)) });
   expect([told, begun]).toEqual([[[{ given: 0 }], [{ given: 1 }]], 1]);
 });
+
+it('are refused for a moment if another claim violates an index that is being rebuilt [key-not-taken]', async () => {
+  const dataSource = service.app.get(DataSource);
+  const name = 'rebuilt';
+  const create = () => service.api.post(JSON.stringify({ name }), { 'Idempotency-Key': name });
+  // As `REINDEX CONCURRENTLY` has beside the primary key.
+  await dataSource.query('CREATE UNIQUE INDEX idempotency_keys_pkey_ccnew ON idempotency_keys (key)');
+  await dataSource.query(
+    `INSERT INTO idempotency_keys (token_id, key, digest, expires_at) VALUES (gen_random_uuid(), $1, '', 'infinity')`,
+    [name],
+  );
+  const detail = 'A concurrent request has the same Idempotency-Key: retry.';
+  const refused = await create();
+  expect(refused).toMatchObject({ status: 503, body: { detail } });
+  expect(refused.headers.get('Retry-After')).toBe('5');
+  await dataSource.query('DROP INDEX idempotency_keys_pkey_ccnew');
+  expect((await create()).status).toBe(201);
+  expect(await dataSource.query('SELECT count(*)::int FROM items WHERE name = $1', [name])).toEqual([{ count: 1 }]);
+});

@@ -79,6 +79,25 @@ it('creates items with keys in any default isolation of the database [isolation-
   await service.end('SIGTERM');
 });
 
+it('finds every match of a filter, also if the database limits the results of its indexes', async () => {
+  await query(url, `ALTER DATABASE ${name} SET gin_fuzzy_search_limit = 10`);
+  expect((await runCli(['migrate'], { DATABASE_URL: url })).code).toBe(0);
+  await query(
+    url,
+    `INSERT INTO items SELECT (lpad(to_hex(1767225600000 + n), 12, '0') || '70008' || lpad(to_hex(n), 15, '0'))::uuid,
+       CASE WHEN n % 100 = 0 THEN 'zebra ' ELSE 'other ' END || n FROM generate_series(1, 50000) n;
+     ANALYZE items`,
+  );
+  const { token, variables } = await declareToken();
+  for (const pooler of [{}, { DATABASE_DIRECT_URL: url }]) {
+    const service = await ServiceProcess.startReady({ DATABASE_URL: url, ...pooler, ...variables });
+    const filter = encodeURIComponent('name.contains("zebra") && name.contains("377")');
+    const { status, body } = await service.client(token).list(`filter=${filter}`);
+    expect([status, body]).toMatchObject([200, { items: [{ name: 'zebra 37700' }] }]);
+    await service.end('SIGTERM');
+  }
+});
+
 it('doctor names active row security, a missing schema, and a database that is not in UTF-8', async () => {
   await runCli(['migrate'], { DATABASE_URL: url });
   const role = `${name}_role`;

@@ -4,6 +4,10 @@ import { accountOf, Child, serverDirectory } from './child.js';
 import { freePort } from './free-port.js';
 import { query } from './query.js';
 
+/** Makes PgBouncer ignore the time limits that the service sends, which it would reject. */
+export const IGNORE_LIMITS =
+  'ignore_startup_parameters = statement_timeout, lock_timeout, idle_in_transaction_session_timeout';
+
 /** Starts PgBouncer in front of a database, in transaction mode, with as few settings as it starts with and one more. @returns its URL */
 export async function startPgBouncer(databaseUrl: string, poolSize: number, setting = ''): Promise<string> {
   const account = accountOf('postgres');

@@ -25,7 +25,7 @@ export class TcpProxy {
   trap: Trap | undefined;
   /** Milliseconds by which it delays what a client sends. */
   delay = 0;
-  /** Whether PostgreSQL does not learn that a client has closed its connection, as if the packet were lost. */
+  /** Whether neither side learns that the other one has closed its connection, as if the packet were lost. */
   losesEnds = false;
   private readonly sockets = new Set<Socket>();
   private readonly server = createServer((client) => this.accept(client));
@@ -85,7 +85,9 @@ export class TcpProxy {
       client.on('close', () => {
         if (!this.losesEnds) upstream.destroy();
       });
-      upstream.on('close', () => client.destroy());
+      upstream.on('close', () => {
+        if (!this.losesEnds) client.destroy();
+      });
       this.forward(client, upstream);
     }
   }

@@ -21,6 +21,7 @@ import { currentRequest } from '../requests/request.js';
 import { AppEntityManager } from './app-entity-manager.js';
 import { databaseUnavailable, isUnavailable } from './database-problem.js';
 import { Reader, readOptionsOf } from './reader.js';
+import { requireSession } from './require-session.js';
 import { withStreams } from './stream-rows.js';
 import { transactionOf } from './transactions.js';
 
@@ -82,6 +83,11 @@ function notReady() {
 
 /** Nest injects it before it connects. TypeORM asks it for a query runner per statement: this joins the transaction. */
 export class AppDataSource extends DataSource {
+  /** Libraries such as `typeorm-transactional` know a data source by the name of its class. */
+  static override get name(): string {
+    return DataSource.name;
+  }
+
   declare readonly options: PostgresDataSourceOptions;
   declare readonly driver: DataSource['driver'] & Driver;
   /** Whether requests may use it: it is connected, has all migrations and passed the checks. */
@@ -101,12 +107,8 @@ export class AppDataSource extends DataSource {
       } catch (error) {
         if (isOver() && !isEmbedded) return;
         if (isEmbedded || !(isUnavailable(error) || error instanceof MigrationsPendingError)) throw error;
-        logger.warn({
-          msg: 'database not ready',
-          reason: reasonOf(error),
-          retryInMs: pause,
-          hint: 'run "doctor" for details',
-        });
+        const hint = 'run "doctor" for details';
+        logger.warn({ msg: 'database not ready', reason: reasonOf(error), retryInMs: pause, hint });
         logger.debug({ msg: 'database not ready', err: error });
         await delay(pause, undefined, { signal }).catch(() => undefined);
       }
@@ -119,6 +121,7 @@ export class AppDataSource extends DataSource {
     try {
       // Keeps subscribers that have added themselves in constructors: `initialize` replaces the list, even if it fails.
       await this.initialize().finally(() => Object.assign(this, { subscribers }));
+      await requireSession(this);
       const options = readOptionsOf(this);
       this.reader = options?.shares && new Reader(poolOf(this).options, options.timeout, options.shares);
       const [pending] = await pendingMigrations(this);

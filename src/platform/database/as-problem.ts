@@ -14,7 +14,7 @@ export function asProblem(error: unknown, entities: readonly EntityMetadata[] = 
   }
   if (error instanceof HttpException) {
     const type = typeOfStatus(error.getStatus());
-    const { detail, members } = type.status < 500 ? partsOf(error) : { detail: FAILED };
+    const { detail, members } = type.status < 500 ? contentsOf(error) : { detail: FAILED };
     return new Problem(type, detail, { members, cause: error });
   }
   const known = asHttpProblem(error) ?? asDatabaseProblem(error, entities);
@@ -47,7 +47,7 @@ function isErrorStatus(code: unknown): code is number {
  * The text of an exception, with several messages joined, and the other members of its response object. Messages that are
  * no texts, such as the errors of class-validator, stay a member.
  */
-function partsOf(exception: HttpException): { detail: string; members?: Readonly<Record<string, unknown>> } {
+function contentsOf(exception: HttpException): { detail: string; members?: Readonly<Record<string, unknown>> } {
   const response = exception.getResponse();
   const isWhole = typeof response === 'string' || Array.isArray(response);
   const given = Object(isWhole ? { message: response } : response) as Record<string, unknown>;

@@ -37,15 +37,8 @@ export function dataSourceOptions(
     poolSize: extra.reads?.shares?.others ?? DATABASE_POOL_SIZE,
     connectTimeoutMS: DATABASE_CONNECTION_TIMEOUT * 1000,
     driver: POSTGRES_DRIVER,
-    poolErrorHandler: (error: unknown) => {
-      logger.warn({ msg: 'database connection lost', err: error });
-    },
-    extra: {
-      ...extra,
-      Client: DatabaseClient,
-      metrics,
-      streamTimeout: DATABASE_STREAM_TIMEOUT * 1000,
-    },
+    poolErrorHandler: (err: unknown) => logger.warn({ msg: 'database connection lost', err }),
+    extra: { ...extra, Client: DatabaseClient, metrics, streamTimeout: DATABASE_STREAM_TIMEOUT * 1000 },
     installExtensions: false,
   };
 }

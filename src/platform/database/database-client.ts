@@ -87,7 +87,7 @@ export class DatabaseClient extends Client {
     if (typeof text !== 'string' || typeof request.at(-1) === 'function') {
       return super.query(...(request as unknown as Parameters<Client['query']>)) as never;
     }
-    const endSpan = traceStatement(text);
+    const endSpan = traceStatement(text, this.config.isEmbedded ? {} : this);
     const endMeasurement = this.config.metrics?.observe(text);
     return new Promise((resolve, reject) => {
       const settle = (failure: Error | null | undefined, result: QueryResult) => {
@@ -121,7 +121,6 @@ function unreadableOf(config: ClientConfig): unknown {
   }
 }
 
-/** Whether the argument of `Client.query` is a stream or cursor. */
 function isSubmittable(statement: unknown): statement is LongSubmittable {
   return typeof statement === 'object' && statement !== null && 'submit' in statement && !(statement instanceof Query);
 }

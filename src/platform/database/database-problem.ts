@@ -121,7 +121,8 @@ export function asDatabaseProblem(given: unknown, entities: readonly EntityMetad
     return new Problem(conflict, 'The resource has another version: read it again and retry.', { cause: given });
   }
   const error = asQueryFailed(given);
-  const { constraint } = detailsOf(error);
+  // Its index has a suffix while `REINDEX CONCURRENTLY` replaces it.
+  const constraint = detailsOf(error).constraint?.replace(/_cc(?:new|old)\d*$/, '');
   const type =
     constraint === undefined ? undefined : problemTypes().find((candidate) => candidate.constraint === constraint);
   if (type) {
@@ -156,14 +157,10 @@ function asQueryFailed(error: unknown): unknown {
 
 interface PrismaError extends Error {
   readonly code: string;
-  readonly meta?: { readonly driverAdapterError?: { readonly cause?: PrismaCause } };
+  readonly meta?: { driverAdapterError?: { cause?: PrismaCause } };
 }
 
-interface PrismaCause {
-  readonly originalCode?: string;
-  readonly originalMessage?: string;
-  readonly constraint?: { readonly index?: string };
-}
+type PrismaCause = { originalCode?: string; originalMessage?: string; constraint?: { index?: string } };
 
 /** What Prisma keeps of the server's error, or its own code. */
 function failureOfPrisma({ code, meta }: PrismaError): Error {

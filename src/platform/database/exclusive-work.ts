@@ -116,26 +116,30 @@ export class ExclusiveWork implements OnModuleDestroy {
     const own = { max: 1, query_timeout: BEAT_TIMEOUT, application_name: `${SERVICE_NAME} ${name}` };
     const client = await new DatabasePool({ ...options, ...own }).on('error', () => undefined).connect();
     const losing = new AbortController();
+    const lose = (cause: unknown) => losing.abort(new LockLostError(name, cause));
     let stopWatching: (() => void) | undefined;
+    let outcome: ExclusiveResult<T> = { ran: false };
     try {
       const results = (await client.query(lockStatement(name))) as unknown as QueryResult<{ locked: boolean }>[];
-      if (results.at(-1)?.rows[0]?.locked !== true) {
-        return { ran: false };
+      if (results.at(-1)?.rows[0]?.locked === true) {
+        stopWatching = watch(client, lose);
+        outcome = { ran: true, result: await work(AbortSignal.any([losing.signal, this.stopping.signal])) };
       }
-      stopWatching = watch(client, (cause) => losing.abort(new LockLostError(name, cause)));
-      const result = await work(AbortSignal.any([losing.signal, this.stopping.signal]));
-      losing.signal.throwIfAborted();
-      return { ran: true, result };
     } catch (error) {
       // The error that the work throws after the abort says less than the lost lock.
       losing.signal.throwIfAborted();
       throw error;
     } finally {
       stopWatching?.();
-      // Awaited, so that the lock is free for the next call.
-      await client.query('ROLLBACK').catch(() => streamOf(client).destroy());
+      // Awaited, so that the lock is free for the next call. If it fails, the lock may have been lost before, unnoticed.
+      await client.query('ROLLBACK').catch((cause: unknown) => {
+        lose(cause);
+        streamOf(client).destroy();
+      });
       client.release(true);
     }
+    if (outcome.ran) losing.signal.throwIfAborted();
+    return outcome;
   }
 }
 

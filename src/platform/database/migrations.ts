@@ -6,6 +6,7 @@ import { sqlState } from './database-problem.js';
 import { executeMigrations } from './execute-migrations.js';
 import { storeDigests } from './migration-digests.js';
 import type { PoolExtra } from './reader.js';
+import { requireSession } from './require-session.js';
 
 /** Token of the migrations of each module. */
 export const MIGRATIONS = Symbol('migrations');
@@ -124,6 +125,7 @@ export async function applyMigrations(options: PostgresDataSourceOptions, signal
   // TypeORM would print the errors that it throws between the lines of the log.
   dataSource.logger.logMigration = () => undefined;
   try {
+    await requireSession(dataSource);
     const runner = dataSource.createQueryRunner();
     const [{ pid }] = (await runner.query(UNLIMIT)) as unknown as [{ pid: number }];
     await lock(runner, signal);

@@ -9,6 +9,7 @@ import { readOptions, replicaOptions } from './data-source-options.js';
 import type { DatabaseMetrics } from './database-metrics.js';
 import { FULL, isUnavailable, meaningOf, sqlState } from './database-problem.js';
 import { Reader, sharesOf } from './reader.js';
+import { HAS_PARAMETERS } from './require-session.js';
 
 /** Milliseconds without an attempt to connect, after a lost connection or a failed attempt. */
 const PAUSE = 1000;
@@ -23,9 +24,7 @@ const STRANGER =
 /** A statement that fails unless the server is a copy of the primary and keeps a session's limits, unlike a pooler. */
 export async function originCheck(primary: DataSource): Promise<string> {
   const [{ identity }] = await primary.query<[{ identity: string }]>(IDENTITY);
-  // The source `client` is the connection itself: a limit of the role would not prove that there is no pooler.
-  const limit = `SELECT source FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout'`;
-  const isCopy = `(${IDENTITY}) = '${identity}' AND (${limit}) = 'client'`;
+  const isCopy = `(${IDENTITY}) = '${identity}' AND ${HAS_PARAMETERS}`;
   return `DO $$ BEGIN IF (${isCopy}) IS NOT TRUE THEN RAISE '${STRANGER}'; END IF; END $$`;
 }
 

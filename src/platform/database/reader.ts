@@ -70,6 +70,8 @@ export function settingsOf(
     lock_timeout: Math.ceil(lockTimeout),
     ...(kind === 'filters' && {
       plan_cache_mode: 'force_custom_plan',
+      // Otherwise, an index on trigrams may return only some of the matches.
+      gin_fuzzy_search_limit: 0,
       client_connection_check_interval: CHECK_INTERVAL,
     }),
   };
@@ -101,27 +103,27 @@ export class Reader {
   /**
    * @param options - of `pg`, as for TypeORM's pool
    * @param timeout - of slow statements, in milliseconds
-   * @param check - for a replica: a statement that fails if the server must not be used
+   * @param replicaCheck - a statement that fails if the server must not be read as a replica; undefined for the primary
    */
   constructor(
     options: PoolConfig,
     timeout: number,
     shares: Shares,
-    private readonly check = '',
+    private readonly replicaCheck?: string,
   ) {
     const shared = (kind: 'pages' | 'filters', max: number, enough: number) =>
       new SharedConnections(this.open({ ...options, max }, settingsOf('SESSION', kind, QUICK, QUICK_LOCK)), enough);
     this.pages = shared('pages', shares.pages, MOST_PAGES);
     this.quick = shared('filters', shares.quick, MOST_FILTERS);
     // The `query_timeout` of a replica is that of its pipelined statements, too short for slow ones; the primary's suffices.
-    const limits = check === '' ? {} : { query_timeout: timeout + GRACE };
+    const limits = replicaCheck === undefined ? {} : { query_timeout: timeout + GRACE };
     const slow = { ...options, ...limits, max: shares.slow, maxLifetimeSeconds: SHARED_LIFETIME / 1000 };
     this.slow = this.open(slow, settingsOf('SESSION', 'filters', timeout));
   }
 
   /** A connection for a slow statement. A replica must first respond to a short one, which shows early if it is gone. */
   async connect(): Promise<PoolClient> {
-    if (this.check !== '') {
+    if (this.replicaCheck !== undefined) {
       await this.pages.send({ text: 'SELECT 1', values: [] });
     }
     return this.slow.connect();
@@ -143,7 +145,7 @@ export class Reader {
       verify: (client, done) => {
         const report = (cause: Error | null) => done(cause ? new Error(NO_CONNECTION, { cause }) : undefined);
         // First: the settings limit a statement to less than the check may take.
-        client.query(`${this.check}; ${settings}`, report);
+        client.query(`${this.replicaCheck ?? ''}; ${settings}`, report);
       },
     });
     pool.on('connect', (client) => this.clients.add(client)).on('remove', (client) => this.clients.delete(client));

@@ -183,10 +183,8 @@ class Mapping {
     runner.enableSqlMemory();
     try {
       await change(runner);
-      return runner
-        .getMemorySql()
-        .upQueries.map(({ query }) => `${query};`)
-        .join(' ');
+      const { upQueries } = runner.getMemorySql();
+      return upQueries.map(({ query }) => `${query};`).join(' ');
     } finally {
       runner.disableSqlMemory();
       await runner.release();

@@ -5,6 +5,7 @@ import { poolOf } from '../database/app-data-source.js';
 import { sessionLimits } from '../database/data-source-options.js';
 import { streamOf } from '../database/database-client.js';
 import { originCheck } from '../database/read-replica.js';
+import { HAS_PARAMETERS, POOLER_REMEDY } from '../database/require-session.js';
 import { type Check, selecting, type Severity } from './check.js';
 import { dataDirectoryCheck } from './data-directory-check.js';
 import { migrationsCheck } from './schema-checks.js';
@@ -77,7 +78,7 @@ function originCheckOf(replica: DataSource, open: () => Promise<DataSource>): Ch
   };
 }
 
-function serverChecks(dataSource: DataSource, { DATABASE_STATEMENT_TIMEOUT }: Configuration): Check[] {
+function serverChecks(dataSource: DataSource, { DATABASE_STATEMENT_TIMEOUT, DATABASE_DIRECT_URL }: Configuration): Check[] {
   const check = selecting(dataSource);
   const limits = sessionLimits(DATABASE_STATEMENT_TIMEOUT);
   const settings = Object.entries(limits).map(([name, most]) => `ALTER ROLE <role> SET ${name} = ${most};`);
@@ -100,8 +101,9 @@ function serverChecks(dataSource: DataSource, { DATABASE_STATEMENT_TIMEOUT }: Co
     check(
       'timeouts',
       'fail',
-      `Run ${settings.join(' ')} and RECONNECT in PgBouncer.`,
-      `bool_and(setting::int BETWEEN 1 AND value::int) AS fine, string_agg(format('%s = %s', name, setting), ', ') AS found
+      DATABASE_DIRECT_URL ? `Run ${settings.join(' ')} and RECONNECT in PgBouncer.` : POOLER_REMEDY,
+      `bool_and(setting::int BETWEEN 1 AND value::int) AND ${DATABASE_DIRECT_URL ? 'true' : HAS_PARAMETERS} AS fine,
+        string_agg(format('%s = %s', name, setting), ', ') AS found
         FROM pg_settings JOIN json_each_text('${JSON.stringify(limits)}') ON name = key`,
     ),
     ...textChecks(check),

@@ -54,12 +54,8 @@ async function examine(checks: readonly Check[]): Promise<Result[]> {
   const results = checks.map(async (check) => {
     const { name, advice } = check;
     const run = withTimeout(10_000, (async () => check.run())());
-    const {
-      fine,
-      found,
-      severity = check.severity ?? 'fail',
-      next = [],
-    } = await run.catch((error: unknown): Finding => ({ fine: false, found: reasonOf(error) }));
+    const finding = await run.catch((error: unknown): Finding => ({ fine: false, found: reasonOf(error) }));
+    const { fine, found, severity = check.severity ?? 'fail', next = [] } = finding;
     // Control characters could change the terminal.
     const text = found.replaceAll(/[^\P{C}\n]/gu, '\u{fffd}');
     const result: Result = { name, status: fine ? 'ok' : severity, found: text, ...(!fine && { advice }) };

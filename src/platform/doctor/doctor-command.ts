@@ -15,7 +15,7 @@ export function makeDoctorCommand(doctor: Command, load: () => Promise<{ createC
       const [{ createContext }, { diagnose }] = await Promise.all([load(), import('./diagnose.js')]);
       const { status, checks } = await diagnose(createContext, loadEnvironment);
       const isFine = status === 'ok' || (status === 'warn' && !strict);
-      process.stdout.write(`${json ? JSON.stringify({ status, checks }, null, 2) : textOf(checks)}\n`, (error) => {
+      process.stdout.write(`${json ? JSON.stringify({ status, checks }, null, 2) : formatResults(checks)}\n`, (error) => {
         // Open connections must not delay the exit.
         process.exit(isFine && !error ? 0 : 1);
       });
@@ -23,7 +23,7 @@ export function makeDoctorCommand(doctor: Command, load: () => Promise<{ createC
 }
 
 /** A line for each result, with its advice below. */
-function textOf(results: readonly Result[]): string {
+function formatResults(results: readonly Result[]): string {
   const width = Math.max(...results.map(({ name }) => name.length));
   const line = ({ name, status, found, advice }: Result) => {
     const text = advice === undefined ? found : `${found}\n→ ${advice}`;

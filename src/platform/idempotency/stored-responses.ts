@@ -4,7 +4,7 @@ import { Repository } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { Database } from '../database/database.js';
 import type { Send } from '../database/database-client.js';
-import { databaseBusy } from '../database/database-problem.js';
+import { databaseBusy, databaseUnavailable, meaningOf } from '../database/database-problem.js';
 import { Problem } from '../problems/problem.js';
 import { defineProblemType } from '../problems/problem-types.js';
 import { Metrics } from '../observability/metrics.js';
@@ -54,6 +54,12 @@ const END_OF_BATCH = `
   SELECT expires_at::text AS end FROM idempotency_keys WHERE expires_at <= $1 ORDER BY expires_at OFFSET 999 LIMIT 1`;
 
 const DELETE_EXPIRED = 'DELETE FROM idempotency_keys WHERE expires_at <= $1';
+
+/** Another claim may violate an index that `REINDEX CONCURRENTLY` builds or replaces, which `ON CONFLICT` ignores. */
+function rejectClaim(error: unknown): never {
+  const isTaken = meaningOf(error) === 'constraint';
+  throw isTaken ? databaseUnavailable(error, 'A concurrent request has the same Idempotency-Key: retry.') : error;
+}
 
 /** Stores the responses of requests with keys, so that each request runs once. */
 @Injectable()
@@ -122,7 +128,7 @@ export class StoredResponses implements OnApplicationShutdown {
     const claim = async (send: Send) => {
       const now = Date.now();
       const values = [ownerId, key, digest, new Date(now), new Date(now + this.configuration.IDEMPOTENCY_TTL * 1000)];
-      const rows = await send({ text: CLAIM, values, name: 'idempotency-claim' });
+      const rows = await send({ text: CLAIM, values, name: 'idempotency-claim' }).catch(rejectClaim);
       const [[stored, status, body]] = rows as [[Buffer, number | null, string | null]];
       if (status !== null) {
         kept = { status, body, digest: stored };
