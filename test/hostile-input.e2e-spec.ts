@@ -241,6 +241,17 @@ describe('hostile input', () => {
   it.each<[string, (string | Row)[], number[]]>([
     ['a byte after a request that closes', [post('{"name":"x"}', [JSON_TYPE, CLOSE]), 'zz'], [201]],
     ['another request after one that closes', [withHeaders(CLOSE), post('{"name":"lost"}')], [200]],
+    [
+      'another request after chunks of HTTP/1.0',
+      [
+        {
+          version: '1.0',
+          ...framed(JSON_TYPE, 'Connection: keep-alive', 'Transfer-Encoding: chunked', '', 'c', '{"name":"x"}', '0'),
+        },
+        withHeaders(CLOSE),
+      ],
+      [201],
+    ],
     ['an unreadable request', [post('{"name":"x"}'), 'GET /v1/items HTTP/1.1\r\nHost: x\r\nBad Header\r\n\r\n'], [201]],
     ['TLS after three requests', [{}, {}, {}, '\u0016\u0003\u0001'], [200, 200, 200]],
     [

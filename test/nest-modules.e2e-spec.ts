@@ -415,6 +415,19 @@ const labelledSchema = {
   },
 };
 
+/** A Standard Schema of a query, which ignores what it does not have. @param additionalProperties - whether it takes others */
+const rangeSchema = (additionalProperties?: object) => ({
+  '~standard': {
+    version: 1 as const,
+    vendor: 'tests',
+    jsonSchema: {
+      input: () => ({ type: 'object', properties: { from: { type: 'string' } }, additionalProperties }),
+      output: () => ({}),
+    },
+    validate: (value: unknown) => ({ value: value as object }),
+  },
+});
+
 /** As libraries read pages. */
 const Turned = createParamDecorator((_data, context) => context.switchToHttp().getRequest<Request>().query['page']);
 
@@ -548,6 +561,16 @@ class PartsController {
   @Get('sized/:size')
   sized(@Param('size', { schema: sizeSchema }) size: number, @Query('depth', { schema: sizeSchema }) depth: number): number {
     return size * depth;
+  }
+
+  @Get('ranges')
+  ranges(@Query({ schema: rangeSchema() }) query: object): object {
+    return query;
+  }
+
+  @Get('open-ranges')
+  openRanges(@Query({ schema: rangeSchema({}) }) query: object): object {
+    return query;
   }
 
   @Post('boxes')
@@ -900,6 +923,13 @@ it('lets decorators of parameters read the query parameters that @ApiQuery() doc
   expect(await call('GET', 'turned?pages=2')).toMatchObject({ status: 400, body: { errors: [{ parameter: 'pages' }] } });
 });
 
+it('rejects a query parameter that a Standard Schema does not have, unless it takes others [unknown-parameter]', async () => {
+  expect(await call('GET', 'ranges?from=a')).toMatchObject({ status: 200, body: { from: 'a' } });
+  const unknown = [{ parameter: 'form', code: 'unknown' }];
+  expect(await call('GET', 'ranges?form=a')).toMatchObject({ status: 400, body: { errors: unknown } });
+  expect(await call('GET', 'open-ranges?form=a')).toMatchObject({ status: 200, body: { form: 'a' } });
+});
+
 it('lets clients repeat query parameters that are documented as arrays, and no others [repeated-parameter]', async () => {
   const ids = [1, 2];
   const genres = ['crime', 'poetry'];
@@ -1208,6 +1238,10 @@ describe('a transaction', () => {
     await add();
     await expect(database.transaction(() => add().then(undone))).rejects.toThrow('undone');
     expect(await items.countBy({ name: 'no level' })).toBe(1);
+  });
+
+  it('belongs to a data source that libraries know by the name of its class', () => {
+    expect(dataSource.constructor.name).toBe('DataSource');
   });
 
   it('is not ended by a query runner of `await using`, which commits what it has begun itself [data-source-transaction]', async () => {

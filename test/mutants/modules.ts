@@ -105,8 +105,8 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'start-messages',
     file: 'src/platform/auth/scopes.guard.ts',
-    search: "tokenPolicyOf(handler) === 'public'",
-    replace: 'tokenPolicyOf(handler) !== undefined',
+    search: "tokenPolicyOf(handler) !== 'public'",
+    replace: 'tokenPolicyOf(handler) === undefined',
   },
   {
     guarantee: 'public-path',
@@ -238,7 +238,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     guarantee: 'start-data-sources',
-    file: 'src/platform/database/other-data-sources.ts',
+    file: 'src/platform/database/check-data-sources.ts',
     search: 'provider.provide === getDataSourceToken()',
     replace: 'provider.provide === undefined',
     tests: ['test/wrong-modules.e2e-spec.ts'],
@@ -372,5 +372,19 @@ export const mutants: readonly Mutant[] = [
     file: 'src/platform/config/prepare-process.ts',
     search: "process.on('SIGUSR2', () => undefined);",
     replace: '',
+  },
+  {
+    guarantee: 'exclusive-work-lost',
+    file: 'src/platform/database/exclusive-work.ts',
+    search: 'if (outcome.ran) losing',
+    replace: 'if (!outcome.ran) losing',
+    tests: ['test/postgresql/exclusive-work.e2e-spec.ts'],
+  },
+  {
+    guarantee: 'problem-of-constraint',
+    file: 'src/platform/database/database-problem.ts',
+    search: "detailsOf(error).constraint?.replace(/_cc(?:new|old)\\d*$/, '')",
+    replace: 'detailsOf(error).constraint',
+    tests: ['test/related-features.e2e-spec.ts'],
   },
 ];

@@ -1,5 +1,6 @@
 import { type ArgumentMetadata, type CanActivate, type ExecutionContext, Injectable, type Type } from '@nestjs/common';
 import type { Request } from 'express';
+import { jsonSchemaOf } from '../routes/json-schema.js';
 import { isHidden } from '../routes/operation.js';
 import { documentedParameters, parametersOf, type Route, RouteParamtypes, hasParameter } from '../routes/route.js';
 import { hasBody } from '../requests/request.js';
@@ -39,26 +40,36 @@ export class InputGuard implements CanActivate {
 
 type Plan = ReturnType<typeof planOf>;
 
-/** What a handler takes of query and body, read from its metadata once. */
+/** What a handler takes of query and body, read from its metadata once. Its name is its method's: see `nameHandlers`. */
 function planOf(controller: Type, handler: Route['handler']) {
   const route = { controller, handler, name: handler.name };
-  const isWrapped = (controller.prototype as Record<string, unknown>)[handler.name] !== handler;
   const queries = parametersOf(route).filter(({ kind }) => kind === RouteParamtypes.QUERY);
-  const names = queries.flatMap(({ data }) => (typeof data === 'string' ? [data] : []));
+  const hidden = isHidden(route);
+  const names = hidden ? [] : queries.map(namesOf).filter((each) => each !== undefined);
   const declared = declaredBodyOf(route);
   const repeatable = queryLists.get(handler);
   return {
-    isHidden: isHidden(route),
-    queryNames: isWrapped || names.length < queries.length ? undefined : new Set([...names, ...documentedQueries(handler)]),
+    isHidden: hidden,
+    queryNames: names.length < queries.length ? undefined : new Set([...names.flat(), ...documentedQueries(handler)]),
     repeatable,
     lists: [...(repeatable ?? [])].filter((name) => isTakenAsList(name, queries)),
     queryTypes: queries
       .filter(({ data }) => typeof data !== 'string')
       .map(({ type: metatype, schema }) => ({ type: 'query', metatype, schema }) as ArgumentMetadata),
-    takesBody: isWrapped || hasParameter(RouteParamtypes.BODY, route) || takesFiles(route),
+    takesBody: hasParameter(RouteParamtypes.BODY, route) || takesFiles(route),
     declared,
     isArray: declared?.items !== undefined || bodyParameterOf(route)?.type === Array,
   };
+}
+
+/** The names that a parameter takes; undefined for a class, which rejects others, and a schema that does not list all. */
+function namesOf({ data, schema }: ReturnType<typeof parametersOf>[number]): string[] | undefined {
+  if (typeof data === 'string') {
+    return [data];
+  }
+  // Most schemas would ignore other names. The OpenAPI document has converted it at the start.
+  const { properties, additionalProperties } = (schema && jsonSchemaOf(schema, 'input')) ?? {};
+  return properties && !additionalProperties ? Object.keys(properties) : undefined;
 }
 
 /** Whether a query parameter is taken as it is, or by a Standard Schema: one text would not become a list. */

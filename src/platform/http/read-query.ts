@@ -20,7 +20,7 @@ const pipe = new RequestValidationPipe();
 export const queryLists = new WeakMap<Route['handler'], ReadonlySet<string>>();
 
 interface QueryPlan {
-  /** Names that the handler takes or documents; undefined if a class rejects others, or a decorator wraps the handler. */
+  /** Names that the handler takes or documents; undefined if a class rejects others. */
   readonly queryNames: ReadonlySet<string> | undefined;
   /** Parameters that may be repeated, if any. */
   readonly repeatable: ReadonlySet<string> | undefined;

@@ -53,10 +53,9 @@ export function buildDocument(
   const base = builder.build();
   // The builder does not know `summary` and `license.identifier`, which are new in OpenAPI 3.1.
   Object.assign(base.info, info);
-  const parameters = routes
-    .flatMap(parametersOf)
-    .flatMap(({ type, data, schema }) => (type && (data ?? schema) === undefined ? type : []));
-  const inputs = [...parameters, ...routes.flatMap((route) => declaredBodyOf(route)?.items ?? [])];
+  const whole = routes.flatMap(parametersOf).filter(({ data, schema }) => (data ?? schema) === undefined);
+  const declared = routes.flatMap((route) => declaredBodyOf(route)?.items ?? []);
+  const inputs = [...whole.flatMap(({ type }) => type ?? []), ...declared];
   const collected: ReturnType<typeof collectRules> = new Map();
   inputs.forEach((type) => collectRules(type, collected));
   documentRules(collected);
@@ -67,7 +66,8 @@ export function buildDocument(
   // If a handler has several paths, @nestjs/swagger appends a number in brackets to the method.
   const operationIdFactory = (controller: string, method: string) =>
     ids.get(`${controller}.${method.replace(/\[\d+\]$/, '')}`) ?? method;
-  prepareHandlers(routes);
+  nameHandlers(routes);
+  routes.forEach(documentKeys);
   const options = { operationIdFactory, standardSchemaConverter: standardSchemaConverter(routes, names) };
   const document = change(SwaggerModule.createDocument(app, base, options));
   const own = platformSchemas(codes);
@@ -83,12 +83,6 @@ export function buildDocument(
 function listsOf({ parameters = [] }: DocumentedOperation): string[] {
   const queries = parameters.filter(({ in: place, explode }) => place === 'query' && explode !== false);
   return queries.flatMap(({ name, schema = {} }) => ('items' in schema ? name : []));
-}
-
-/** Gives handlers what @nestjs/swagger reads of them. */
-function prepareHandlers(routes: readonly Route[]): void {
-  nameHandlers(routes);
-  routes.forEach(documentKeys);
 }
 
 /** Gives handlers that decorators have wrapped the name of their method: @nestjs/swagger makes operation ids of names. */
@@ -107,13 +101,12 @@ function nameHandlers(routes: readonly Route[]): void {
 function documentKeys(route: Route): void {
   const { PARAM, QUERY } = RouteParamtypes;
   const keys = parametersOf(route).filter((each) => isObjectOfPart(each) && [PARAM, QUERY].includes(each.kind));
-  let documented = documentedParameters(route.handler);
   for (const { kind, data: name } of keys) {
     const place = kind === PARAM ? 'path' : 'query';
-    const isKey = (each: (typeof documented)[number]) => each.name === name && each.in === place;
-    const key = { name, in: place, type: String, ...documented.find(isKey) };
-    documented = [...documented.filter((each) => !isKey(each)), key];
-    Reflect.defineMetadata(DECORATORS.API_PARAMETERS, documented, route.handler);
+    const documented = documentedParameters(route.handler);
+    const key = { name, in: place, type: String, ...documented.find((each) => each.name === name && each.in === place) };
+    // @nestjs/swagger takes the first one of a name.
+    Reflect.defineMetadata(DECORATORS.API_PARAMETERS, [key, ...documented], route.handler);
   }
 }
 

@@ -150,10 +150,8 @@ function describeResponses(
   for (const success of Object.values(operation.responses)) {
     success.headers = { ...onSuccess, ...success.headers };
   }
-  const byStatus = Map.groupBy(
-    new Map(problems.map((problem) => [problem.type, problem])).values(),
-    ({ type }) => type.status,
-  );
+  const byType = new Map(problems.map((problem) => [problem.type, problem]));
+  const byStatus = Map.groupBy(byType.values(), ({ type }) => type.status);
   // Statuses of `@ApiNotFoundResponse()` and the like. Their body is a problem, even if they declare another one.
   const declared = Object.keys(operation.responses).filter((status) => /^[45]\d\d$/.test(status));
   for (const status of new Set([...byStatus.keys(), ...declared.map(Number)])) {

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OpenAPIObject } from '@nestjs/swagger';
+import { OperatorError } from '../errors/operator-error.js';
 import type { Route } from '../routes/route.js';
 
 type Operation = NonNullable<OpenAPIObject['paths'][string]['get']>;
@@ -63,9 +64,10 @@ export class OpenApiDocument {
     this.calls = calls;
   }
 
+  /** @throws OperatorError if the application was not configured */
   get(): OpenAPIObject {
     if (!this.document) {
-      throw new Error('The OpenAPI document is served before it was built.');
+      throw new OperatorError('Call configureApp(app) of src/app.ts before app.init() or app.listen().');
     }
     return this.document;
   }

@@ -1,16 +1,9 @@
 import type { SwaggerDocumentOptions } from '@nestjs/swagger';
 import { OperatorError } from '../errors/operator-error.js';
+import { type JsonSchema, jsonSchemaOf } from '../routes/json-schema.js';
 import { nameOf, parametersOf, type Route } from '../routes/route.js';
 
 type Converter = NonNullable<SwaggerDocumentOptions['standardSchemaConverter']>;
-
-/** A JSON Schema, or its library's function that makes it. */
-type JsonSchema = Record<string, unknown>;
-type Convert = (options: { target: 'draft-2020-12' }) => JsonSchema;
-
-interface StandardJsonSchema {
-  readonly '~standard': { readonly jsonSchema?: Readonly<Record<'input' | 'output', Convert>> };
-}
 
 /** A reference to the whole schema, or to a part that zod has named: in the document, it would mean something else. */
 const ANONYMOUS = /"\$ref":"#(?:\/\$defs\/__schema\d+)?"/;
@@ -26,21 +19,20 @@ export function standardSchemaConverter(routes: readonly Route[], classes: Reado
   // By name, for inputs and outputs, which can differ for one schema.
   const parts = new Map<string, string>();
   return (schema, { schemaType }) => {
-    const convert = (schema as StandardJsonSchema)['~standard'].jsonSchema?.[schemaType];
-    if (!convert) {
-      return undefined;
-    }
     const faultOf = (schemaFault: string) => {
       const taker = routes.find((route) => parametersOf(route).some((parameter) => parameter.schema === schema));
       return new OperatorError(`${taker ? nameOf(taker) : 'A response'} has a Standard Schema that ${schemaFault}`);
     };
-    let converted: JsonSchema;
+    let converted: JsonSchema | undefined;
     try {
-      converted = convert({ target: 'draft-2020-12' });
+      converted = jsonSchemaOf(schema, schemaType);
     } catch (error) {
       const reason = Error.isError(error) ? error.message : String(error);
       const remedy = 'take the JSON type and convert it, in zod with z.iso.datetime().pipe(z.coerce.date()) for a date.';
       throw faultOf(`cannot be documented (${reason}): ${remedy}`);
+    }
+    if (!converted) {
+      return undefined;
     }
     const { $schema: _dialect, $defs: components = {}, ...own } = converted;
     if (ANONYMOUS.test(JSON.stringify([own, components]))) {

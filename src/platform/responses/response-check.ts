@@ -21,7 +21,7 @@ export function checkResponse(document: OpenApiDocument, context: ExecutionConte
     const { statusCode: status } = context.getArgByIndex<Response>(1);
     const documented = document.find(handler)?.operation.responses[status];
     const faults = documented
-      ? await faultsOf(status === 204 ? null : body, documented, document)
+      ? await mismatchesOf(status === 204 ? null : body, documented, document)
       : ['Its status is not documented: set `status` in @Operation().'];
     if (faults.length > 0) {
       const message = [`${controller.name}.${handler.name} responds ${status}, not as documented:`, ...faults].join('\n- ');
@@ -35,7 +35,7 @@ export function checkResponse(document: OpenApiDocument, context: ExecutionConte
 }
 
 /** What JSON Schema finds in a body, and what the whitelist would remove from it. Files are not checked. */
-async function faultsOf(
+async function mismatchesOf(
   body: unknown,
   documented: DocumentedOperation['responses'][string],
   document: OpenApiDocument,

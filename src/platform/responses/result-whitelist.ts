@@ -75,7 +75,6 @@ function besideOf({ controller, handler }: Route): object | undefined {
   return [controller, handler].find((target) => hasInterceptors(target, [...OUTER, interceptor]));
 }
 
-/** Copies a result, which may be an observable or a promise. */
 function copyOf(result: unknown, copy: Copy): unknown {
   if (isObservable(result)) {
     return result.pipe(map(copy));

@@ -35,7 +35,7 @@ export function whitelistOf(alternatives: readonly Schema[], schemas: Schemas): 
     let copy: Copy | undefined;
     return (value) => (copy ??= whitelistOf(found, schemas))(value);
   };
-  const parts = alternatives.flatMap((schema) => partsOf(schema, schemas));
+  const parts = alternatives.flatMap((schema) => subschemasOf(schema, schemas));
   const keepsAll = parts.some(isOpen);
   const copyElement = copyOf(parts.flatMap(({ items = [] }) => items));
   const names = new Set(parts.flatMap(({ properties = {} }) => Object.keys(properties)));
@@ -72,10 +72,10 @@ export function isFile(body: unknown): boolean {
 }
 
 /** A schema, and those that it is composed of. */
-function partsOf(reference: Schema, schemas: Schemas): Part[] {
+function subschemasOf(reference: Schema, schemas: Schemas): Part[] {
   const schema = resolveSchema(reference, schemas);
   const { allOf = [], anyOf = [], oneOf = [] } = schema;
-  return [schema, ...[...allOf, ...anyOf, ...oneOf].flatMap((part) => partsOf(part, schemas))];
+  return [schema, ...[...allOf, ...anyOf, ...oneOf].flatMap((part) => subschemasOf(part, schemas))];
 }
 
 /** The schema of the properties that a schema does not name, if there can be any. */

@@ -35,13 +35,10 @@ export function faultsOf(
     if (broken.length === 0 && error.constraints) {
       return isReported ? [] : [{ path, code: 'type', detail: 'must be an object' }];
     }
-    const own = broken.flatMap(([name, message]) =>
-      wrongElements(error, name).map((element) => ({
-        path: [...path, ...element],
-        code: codeOf(name),
-        detail: detailOf(message, property),
-      })),
-    );
+    const own = broken.flatMap(([name, message]) => {
+      const [code, detail] = [codeOf(name), detailOf(message, property)];
+      return wrongElements(error, name).map((element) => ({ path: [...path, ...element], code, detail }));
+    });
     return [...own, ...faultsOf(children, path, broken.length > 0)];
   });
 }
@@ -89,15 +86,22 @@ function wrongElements({ target = {}, property, value }: ValidationError, constr
   return wrong.length > 0 ? wrong : [[]];
 }
 
-/** Finds texts that PostgreSQL cannot store byte for byte: those with U+0000 or a lone surrogate. */
+/**
+ * Finds texts that PostgreSQL cannot store byte for byte: those with U+0000 or a lone surrogate. Replaces the surrogates in
+ * an object, which is refused: rules such as `@IsEmail()` throw for them.
+ */
 export function unstorableTexts(value: unknown, path: string[] = [], faults: InputFault[] = []): InputFault[] {
   if (typeof value === 'string' && (value.includes('\0') || !value.isWellFormed())) {
     faults.push({ path: [...path], code: 'character', detail: 'must not contain U+0000 or a lone surrogate' });
   } else if (typeof value === 'object' && value !== null) {
     for (const [name, part] of Object.entries(value)) {
+      const found = faults.length;
       path.push(name);
       unstorableTexts(part, path, faults);
       path.pop();
+      if (typeof part === 'string' && faults.length > found) {
+        Reflect.set(value, name, part.toWellFormed());
+      }
     }
   }
   return faults;

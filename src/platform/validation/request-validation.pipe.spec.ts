@@ -181,6 +181,19 @@ it('takes properties with a setter, and no other name that a prototype has', asy
   await expect(refused).rejects.toMatchObject({ errors: unknown.map((pointer) => ({ pointer, code: 'unknown' })) });
 });
 
+it('reports all faults beside a lone surrogate, for which some rules throw [text-characters]', async () => {
+  class Person {
+    @rules.IsEmail() declare email: string;
+    @rules.IsEmail({}, { each: true }) declare others: string[];
+    @rules.IsInt() declare age: number;
+  }
+  const value = { email: 'a\ud800@example.com', others: ['\udfff'], age: 'x' };
+  const refused = new RequestValidationPipe().transform(value, { type: 'body', metatype: Person });
+  const faults = { '/email': 'character', '/others/0': 'character', '/age': 'is_int' };
+  const expected = Object.entries(faults).map(([pointer, code]): unknown => expect.objectContaining({ pointer, code }));
+  await expect(refused).rejects.toMatchObject({ errors: expect.arrayContaining(expected) });
+});
+
 it('takes no names out of objects that it does not validate', async () => {
   const value = { constructor: 'Ferrari', nested: { prototype: 1 } };
   const result = await new RequestValidationPipe().transform(value, { type: 'custom', metatype: Object });
