@@ -172,6 +172,14 @@ it('has a module that stands alone: it finds its configuration in the environmen
   expect(module.get(Configuration)).toMatchObject({ PORT: 3000, RATE_LIMIT: 100 });
 });
 
+it('names configureApp() if a test or script starts an application without it', async () => {
+  Object.assign(process.env, (await createTestDatabase()).environment);
+  const module = await Test.createTestingModule({ imports: [AppModule] }).compile();
+  const app = module.createNestApplication({ logger: false });
+  await expect(app.init()).rejects.toThrow('Call configureApp(app) of src/app.ts before app.init() or app.listen().');
+  await app.close();
+});
+
 /** What a start that fails says: in this process, because other tests show that this is printed, and ends a process. */
 async function failureOf(environment: NodeJS.ProcessEnv): Promise<string> {
   const start = async () => {

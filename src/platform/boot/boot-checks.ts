@@ -40,7 +40,7 @@ const ROUTE_CHECKS = [
 
 /** Checks all modules, and warns of creates that cannot be retried safely. @throws OperatorError with every error */
 export function checkModules(routes: readonly Route[], messageHandlers: readonly Route[]): void {
-  const faults = routes.flatMap((route) => ROUTE_CHECKS.flatMap((faultsOf) => faultsOf(route)));
+  const faults = routes.flatMap((route) => ROUTE_CHECKS.flatMap((check) => check(route)));
   throwFaults([...faults, ...messageHandlers.flatMap(messagePolicyFaults), ...orderFaults()]);
   const remedy = 'add @Idempotent(), or @SafeToRetry() if a retry changes nothing.';
   for (const route of routes) {

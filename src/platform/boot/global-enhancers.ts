@@ -95,11 +95,7 @@ function confine(binds: string, subtype: Subtype, enhancer: Enhancer, isScoped =
     throw new OperatorError(`${bound}, which runs on results without the decorators of their class: ${remedy}`);
   }
   new Logger('Boot').warn(`${bound}, which runs on the routes of all features: ${remedy}`);
-  skipHidden(enhancer);
-}
-
-/** Makes a guard or an interceptor pass the requests of hidden routes on. */
-function skipHidden(enhancer: Enhancer): void {
+  // Passes requests of hidden routes on.
   const { canActivate, intercept } = enhancer;
   if (canActivate) {
     enhancer.canActivate = (context) => isOfHidden(context) || canActivate.call(enhancer, context);

@@ -99,6 +99,13 @@ describe('the configuration', () => {
     expect(() => readConfiguration(environment)).toThrow(message);
   });
 
+  it.each(['"50"', "'50'", '50\r', ' 50', '\uFEFF50'])('names quotes and white space around %j', (RATE_LIMIT) => {
+    expect(() => readConfiguration({ RATE_LIMIT })).toThrow(
+      'RATE_LIMIT must be an integer from 1 to 1000000, in decimal digits (the value begins or ends with',
+    );
+    expect(() => readConfiguration({ RATE_LIMIT: '5x' })).toThrow(/, in decimal digits$/m);
+  });
+
   it('does not compare with a value that is not valid itself', () => {
     expect(() => readConfiguration({ RATE_LIMIT: '-1' })).toThrow(/^(?!.*RATE_LIMIT_REPLICAS)(?=.*RATE_LIMIT )/s);
   });

@@ -84,6 +84,7 @@ export class Configuration {
   @Seconds(0.1, 3600) readonly SHUTDOWN_TIMEOUT: number = 25;
 
   @Form('collectorUrl') readonly OTEL_EXPORTER_OTLP_ENDPOINT: string | undefined = undefined;
+  @Form('collectorUrl') readonly OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: string | undefined = undefined;
   readonly OTEL_EXPORTER_OTLP_HEADERS: string | undefined = undefined;
   readonly OTEL_SERVICE_NAME: string | undefined = undefined;
   readonly OTEL_RESOURCE_ATTRIBUTES: string | undefined = undefined;

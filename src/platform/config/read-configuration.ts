@@ -40,7 +40,8 @@ export function variables<T extends object>(type: Type<T>): ConfigFactory<T> {
 export function readConfiguration(environment: NodeJS.ProcessEnv): Configuration {
   const instances = [...classes].map((type) => instanceOf(type, environment));
   const errors = instances.flatMap((instance) => validateSync(instance, { forbidUnknownValues: false }));
-  const lines = new Set(faultsOf(errors).map(({ path, detail }) => `  ${path.join('.')} ${detail}`));
+  const faults = faultsOf(errors).map(({ path, detail }) => ({ name: path.join('.'), detail }));
+  const lines = new Set(faults.map(({ name, detail }) => `  ${name} ${detail}${hiddenEdge(environment[name])}`));
   if (environment['DATABASE_REPLICA_URLS']?.trim()) {
     lines.add('  DATABASE_REPLICA_URLS must be replaced by DATABASE_READ_URL: one address of all read replicas');
   }
@@ -51,6 +52,11 @@ export function readConfiguration(environment: NodeJS.ProcessEnv): Configuration
   const configuration = instanceOf(Configuration, environment);
   environments.set(configuration, environment);
   return configuration;
+}
+
+/** Names what is not visible around a value: the line break of `echo`, or quotes that `docker run --env-file` keeps. */
+function hiddenEdge(value = ''): string {
+  return /^[\s'"]|[\s'"]$/.test(value) ? ' (the value begins or ends with white space or a quotation mark)' : '';
 }
 
 function instanceOf<T extends object>(type: Type<T>, environment: NodeJS.ProcessEnv): T {

@@ -13,7 +13,8 @@ export interface ErrorDescription {
 
 /** Omits properties that can hold rows, parameters or Redis arguments. @param above - outer errors, to stop at cycles */
 export function describeError(error: unknown, above: readonly unknown[] = []): ErrorDescription {
-  if (!Error.isError(error)) {
+  // Libraries such as `jsonwebtoken` make objects that have only the prototype of errors.
+  if (!Error.isError(error) && !(error instanceof Error)) {
     return { type: typeof error, message: messageOf(error) };
   }
   const { name, message, stack, cause } = error;

@@ -193,6 +193,19 @@ describe('a feature logs what it likes', () => {
       { msg: 'b,c', err: expect.objectContaining({ message: 'b,c' }) },
     ],
     [
+      'an error of a library that has only the prototype of errors',
+      (logger) =>
+        logger.log(
+          Object.assign(Object.create(Error.prototype) as Error, {
+            name: 'TokenError',
+            message: 'a',
+            stack: 'at b',
+            rows: ['c'],
+          }),
+        ),
+      { msg: 'a', err: { type: 'TokenError', message: 'a', stack: 'at b' } },
+    ],
+    [
       'fields with a text',
       (logger) => logger.log({ msg: 'a', b: 1, err: 'c' }, 'd'),
       { msg: 'a d', b: 1, err: { type: 'string', message: 'c' } },
@@ -261,8 +274,10 @@ describe('a feature logs what it likes', () => {
         throw hostile;
       },
     });
-    const text = await written((logger) => logger.warn('got', { request, hostile, constructor: 'c' }));
+    const odd = new Map([['__proto__', { p: 1 }]]);
+    const text = await written((logger) => logger.warn('got', { request, hostile, constructor: 'c' }, odd));
     expect(text).not.toContain(token);
+    expect(text).toContain('"__proto___":{"p":1}');
     const line = JSON.parse(text) as { request: { rows: number[] } };
     expect(line).toMatchObject({ hostile: { message: '[unreadable]' }, constructor: 'c' });
     expect(line.request.rows).toHaveLength(100);

@@ -66,13 +66,16 @@ interface Outcome {
   readonly aborted: boolean | undefined;
 }
 
-/** Names the attributes as OpenTelemetry does (semantic conventions for HTTP spans). */
+/** Names the attributes and methods as OpenTelemetry does (semantic conventions for HTTP spans). */
 function endSpan(span: Span | undefined, request: Request, { method, route, path, status, aborted }: Outcome): void {
   if (!span) {
     return;
   }
-  span.updateName(route === undefined ? method : `${method} ${route}`).setAttributes({
-    'http.request.method': method,
+  const isKnown = METHODS.has(method) || method === 'TRACE';
+  const name = isKnown ? method : 'HTTP';
+  span.updateName(route === undefined ? name : `${name} ${route}`).setAttributes({
+    'http.request.method': isKnown ? method : '_OTHER',
+    'http.request.method_original': isKnown ? undefined : method,
     'http.route': route,
     'http.response.status_code': status,
     'network.protocol.version': request.httpVersion,

@@ -9,8 +9,15 @@ export interface Quickstart {
   list?: string;
 }
 
-/** The message of a line on a terminal, such as `GET /v1/items 200 3 ms`. pino-pretty appends the remaining fields. */
-export function messageFormat(line: Record<string, unknown>): string {
+/** Makes readable text of pino's lines. */
+export async function terminalFormat(): Promise<(line: string) => string> {
+  const { prettyFactory } = await import('pino-pretty');
+  const ignore = 'service,context,method,path,status,durationMs,name,quickstart,pid,hostname,timestamp,caller';
+  return prettyFactory({ ignore, messageFormat, translateTime: 'SYS:HH:MM:ss.l', singleLine: true });
+}
+
+/** The message of a line, such as `GET /v1/items 200 3 ms`. pino-pretty appends the remaining fields. */
+function messageFormat(line: Record<string, unknown>): string {
   const { context, method, path, msg, status, durationMs, name, quickstart } = line;
   if (quickstart) {
     return quickstartBlock(quickstart as Quickstart);

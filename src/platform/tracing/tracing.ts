@@ -11,7 +11,7 @@ import { withTimeout } from '../time/duration.js';
 /** The span of work in a trace that is not sampled: it ignores attributes. */
 const NO_SPAN = trace.wrapSpanContext({ traceId: '', spanId: '', traceFlags: 0 });
 
-/** Exports spans to `OTEL_EXPORTER_OTLP_ENDPOINT`. Without it, the OpenTelemetry SDK is not loaded. */
+/** Exports spans to a collector, if one is configured. Otherwise, the OpenTelemetry SDK is not loaded. */
 @Injectable()
 export class Tracing implements OnApplicationShutdown {
   private sdk: TracerProvider | undefined;
@@ -19,8 +19,9 @@ export class Tracing implements OnApplicationShutdown {
   constructor(private readonly configuration: Configuration) {}
 
   async start(): Promise<void> {
-    const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_SDK_DISABLED: isDisabled } = this.configuration;
-    if (endpoint !== undefined && !isDisabled) {
+    const { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, OTEL_SDK_DISABLED } = this.configuration;
+    const endpoint = OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? OTEL_EXPORTER_OTLP_ENDPOINT;
+    if (endpoint !== undefined && !OTEL_SDK_DISABLED) {
       const { startSdk } = await import('./start-sdk.js');
       this.sdk = startSdk(this.configuration);
     }
@@ -111,14 +112,22 @@ export function failSpan(span: Span, error: unknown): void {
   span.setStatus({ code: SpanStatusCode.ERROR });
 }
 
+/** The server that executes a statement; empty for the embedded database. */
+interface Server {
+  readonly database?: string | undefined;
+  readonly host?: string;
+  readonly port?: number;
+}
+
 /** Creates a span for a SQL statement of the current request. @returns a function that ends it, with the error if any */
-export function traceStatement(statement: string): (error?: unknown) => void {
+export function traceStatement(statement: string, { database, host, port }: Server): (error?: unknown) => void {
   if (!currentSpan()) {
     return () => undefined;
   }
-  const attributes = describeStatement(statement);
+  const description = describeStatement(statement);
+  const attributes = { ...description, 'db.namespace': database, 'server.address': host, 'server.port': port };
   const options = { kind: SpanKind.CLIENT, attributes };
-  const span = trace.getTracer(SERVICE_NAME).startSpan(attributes['db.query.summary'], options);
+  const span = trace.getTracer(SERVICE_NAME).startSpan(description['db.query.summary'], options);
   return (error) => {
     if (error !== undefined) {
       failSpan(span, error);
