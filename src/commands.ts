@@ -96,7 +96,6 @@ async function databaseOf(app: INestApplicationContext) {
   return app.get(Database);
 }
 
-/** Turns database errors into errors for the operator. */
 function throwForOperator(error: unknown): never {
   if (error instanceof OperatorError || !Error.isError(error)) {
     throw error;

@@ -5,7 +5,7 @@ import { defineProblemType } from '../problems/problem-types.js';
 import { Problem } from '../problems/problem.js';
 import { SetHandlerMetadata } from '../routes/handler-metadata.js';
 import { isHidden } from '../routes/operation.js';
-import { faultsOfRoute, nameOf, type Route } from '../routes/route.js';
+import { faultsOfRoute, type Route } from '../routes/route.js';
 import { isScope } from '../config/variables.decorators.js';
 import { hasScope, type Principal } from './principal.js';
 
@@ -68,11 +68,8 @@ function setTokenPolicy(policy: TokenPolicy): ClassDecorator & MethodDecorator {
     if (method === undefined || descriptor === undefined) {
       Reflect.defineMetadata(TOKEN_POLICY, policy, owner);
     } else {
-      SetHandlerMetadata(TOKEN_POLICY, policy, policy === 'public' ? '@Public()' : '@RequireScopes()')(
-        target,
-        method,
-        descriptor,
-      );
+      const decorator = policy === 'public' ? '@Public()' : '@RequireScopes()';
+      SetHandlerMetadata(TOKEN_POLICY, policy, decorator)(target, method, descriptor);
     }
   };
 }
@@ -104,9 +101,8 @@ export function tokenPolicyFaults(route: Route): string[] {
 export function messagePolicyFaults(handler: Route): string[] {
   const remedy =
     'check the caller yourself, at a gateway with Authenticator.verify() in the handshake, and add @Public() to the class.';
-  return tokenPolicyOf(handler) === 'public'
-    ? []
-    : [`${nameOf(handler)} is not an HTTP route, so that nothing checks a token or its scopes: ${remedy}`];
+  const fault = `is not an HTTP route, so that nothing checks a token or its scopes: ${remedy}`;
+  return faultsOfRoute(handler, [tokenPolicyOf(handler) !== 'public' && fault]);
 }
 
 /** A `WWW-Authenticate` header value (RFC 6750, section 3). */

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { text as textOf } from 'node:stream/consumers';
+import { text as readText } from 'node:stream/consumers';
 import type { INestApplicationContext } from '@nestjs/common';
 import { type Command, Option } from 'commander';
 import { Configuration } from '../config/configuration.js';
@@ -125,7 +125,7 @@ function addRevoke(token: Command, withTokens: WithTokens): Command {
     .description('revoke a token; running services refuse it within TOKEN_CACHE_TTL, 30 seconds by default')
     .argument('<id|token>', 'id of the token, or the token; - reads it from standard input, where other users cannot see it')
     .action(async (given: string, by: Attribution) => {
-      const text = given === '-' ? (await textOf(process.stdin)).trim() : given;
+      const text = given === '-' ? (await readText(process.stdin)).trim() : given;
       const which = isWellFormedToken(text) ? { token: text } : { id: tokenId(text) };
       await withTokens(async (tokens) => {
         const revoked = await tokens.revoke(which, by);

@@ -80,9 +80,7 @@ export class Lists {
     // The new id replaces an `id` among the values. TypeORM begins with the version 1.
     const row = { ...values, id: newId(), ...(versionColumn && { [versionColumn.propertyName]: 1 }) } as Row<Entity>;
     await insertRow(repository, row);
-    this.database.afterCommit(() => {
-      this.created.inc({ table: tableName });
-    });
+    this.database.afterCommit(() => this.created.inc({ table: tableName }));
     return row;
   }
 

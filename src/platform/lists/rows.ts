@@ -47,12 +47,8 @@ export function statementForFirst<Entity extends { id: string }>(
   const selected = [...columns.map((column) => `r.${column}`), value].join(', ');
   // One extra row shows whether there are more. The limit is no parameter: PostgreSQL would plan for a tenth of the table.
   const text = `SELECT ${selected} FROM ${from[source]} ${clause} LIMIT ${limit + 1}`;
-  return {
-    text,
-    values,
-    isText: statements?.isText ?? true,
-    name: statements?.[isFiltered ? 'nameOfFilter' : 'nameOfPage'](text),
-  };
+  const name = statements?.[isFiltered ? 'nameOfFilter' : 'nameOfPage'](text);
+  return { text, values, isText: statements?.isText ?? true, name };
 }
 
 /** @param base - excludes rows that changed after their keys were found */
@@ -100,11 +96,11 @@ function isPlain(metadata: EntityMetadata): boolean {
 }
 
 /** The name of a prepared statement, at most 63 bytes for PostgreSQL. */
-const nameOf = (text: string) => hash('sha256', text, 'base64url');
+const statementName = (text: string) => hash('sha256', text, 'base64url');
 
 function naming(): (text: string) => string | undefined {
   const names = new Map<string, string>();
-  return (text) => (names.size < MOST_NAMES ? names.getOrInsertComputed(text, nameOf) : names.get(text));
+  return (text) => (names.size < MOST_NAMES ? names.getOrInsertComputed(text, statementName) : names.get(text));
 }
 
 type RowStatements = ReturnType<typeof rowStatements>;

@@ -27,7 +27,6 @@ export interface PageRead<Entity extends ObjectLiteral = ObjectLiteral> {
   readonly replica: ReadReplica | undefined;
 }
 
-/** Reads with one or several statements. */
 type Read<T> = (send: Send) => Promise<T>;
 
 /** Maximum concurrent statements of one token that are slow, and of those that should be quick. */

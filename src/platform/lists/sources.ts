@@ -23,7 +23,7 @@ export function columnOf(metadata: EntityMetadata, property: string) {
 }
 
 /** SQL for a sort value as text, for cursors. @throws Error if the texts of its type depend on settings of the session */
-function textOf({ name, dataSource }: EntityMetadata, { column, sql }: ReturnType<typeof columnOf>): string {
+function sortValueText({ name, dataSource }: EntityMetadata, { column, sql }: ReturnType<typeof columnOf>): string {
   const type = dataSource.driver.normalizeType(column);
   if (/^(?:interval|money|.*range)$/.test(type)) {
     const fault = `${name} cannot be sorted by ${column.propertyName}, of the type ${type}`;
@@ -55,7 +55,7 @@ export function sortingOf(metadata: EntityMetadata, order: Order | undefined) {
     clause: `ORDER BY ${columns.map((column) => `${column} ${direction}`).join(', ')}`,
     operator: direction === 'ASC' ? '>' : '<',
     /** SQL for the sort value as text; an empty text if only `id` sorts. */
-    value: order && sorted[0] ? textOf(metadata, sorted[0]) : `''`,
+    value: order && sorted[0] ? sortValueText(metadata, sorted[0]) : `''`,
   };
 }
 

@@ -90,7 +90,7 @@ function refusalOf(error: unknown): RefusalReason {
     return 'jwt-expired';
   }
   if (error instanceof errors.JWTClaimValidationFailed) {
-    return error.claim === 'nbf' ? 'jwt-not-yet' : 'jwt-claims';
+    return error.claim === 'nbf' && error.reason === 'check_failed' ? 'jwt-not-yet' : 'jwt-claims';
   }
   if (error instanceof errors.JWSSignatureVerificationFailed) {
     return 'jwt-signature';
@@ -163,14 +163,14 @@ async function fetchJson(url: string, signal: AbortSignal): Promise<unknown> {
     if (response.status !== 200) {
       throw new Error(`The status is ${response.status}.`);
     }
-    return JSON.parse(await textOf(response));
+    return JSON.parse(await readText(response));
   } catch (cause) {
     const { origin, pathname } = new URL(url);
     throw new Error(`${origin}${pathname} must respond with status 200 and JSON.`, { cause });
   }
 }
 
-async function textOf({ body }: Response): Promise<string> {
+async function readText({ body }: Response): Promise<string> {
   const parts: Uint8Array[] = [];
   let size = 0;
   for await (const part of (body ?? []) as AsyncIterable<Uint8Array>) {

@@ -48,7 +48,6 @@ export function requireSimple(node: Node, operand: Operand, fields: FilterFields
   }
 }
 
-/** The error for CEL that this subset does not support. */
 function unsupported(node: Node): FilterError {
   const called = node.op === 'call' || node.op === 'rcall' ? node.args[0] : undefined;
   const message =
