@@ -119,6 +119,7 @@ const TOKENS: Partial<Record<RefusalReason, Record<string, Make>>> = {
     'no audience': claiming({ aud: undefined }),
     'no expiry': claiming({ exp: undefined }),
     'an expiry as a text': claiming({ exp: String(inSeconds(300)) }),
+    'a text as the time before which it is not valid': claiming({ nbf: String(inSeconds(-300)) }),
     'no subject': claiming({ sub: undefined }),
     'a number as subject': claiming({ sub: 1 }),
     'a subject of 256 characters': claiming({ sub: 'x'.repeat(256) }),

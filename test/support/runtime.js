@@ -41,10 +41,10 @@ const isOfOneFile = (url) => url.startsWith('file:') && (!url.includes('/node_mo
 registerHooks({
   resolve(specifier, context, nextResolve) {
     const { parentURL = '' } = context;
+    if (specifier === '@jest/globals') return { url: import.meta.resolve('./globals.js'), shortCircuit: true };
     if (!/[?&]file=/.test(parentURL)) return nextResolve(specifier, context);
-    const wanted = specifier === '@jest/globals' ? import.meta.resolve('./globals.js') : specifier;
-    const url = typeScriptOf(wanted, parentURL);
-    const resolved = url ? { url, shortCircuit: true } : nextResolve(wanted, context);
+    const url = typeScriptOf(specifier, parentURL);
+    const resolved = url ? { url, shortCircuit: true } : nextResolve(specifier, context);
     const separator = resolved.url.includes('?') ? '&' : '?';
     return isOfOneFile(resolved.url) ? { ...resolved, url: `${resolved.url}${separator}file=${files}` } : resolved;
   },

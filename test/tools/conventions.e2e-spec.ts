@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { copyFile, mkdir, mkdtemp, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { chown, copyFile, mkdir, mkdtemp, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { parse } from 'yaml';
 import { testDirectory } from '../support/test-database.js';
 
 /** Features on a platform: `pears` and `figs` break nothing, each of the others one rule. */
@@ -99,4 +100,23 @@ it('no line of the source is longer than 125 characters: break comments, SQL and
   );
   expect(paths.length).toBeGreaterThan(100);
   expect((await Promise.all(lines)).flat().filter(({ line }) => line.length > 125)).toEqual([]);
+});
+
+it('the workflow of GitHub may mount, and use git where the files belong to another user, as in its containers', async () => {
+  const { container, steps } = (
+    parse(await readFile('.github/workflows/ci.yaml', 'utf8')) as {
+      jobs: { run: { container: { options: string }; steps: { run?: string }[] } };
+    }
+  ).jobs.run;
+  expect(container.options).toBe('--privileged');
+  const cwd = await mkdtemp(join(testDirectory(), 'workspace-'));
+  const run = (command: string) =>
+    spawnSync('bash', ['-ec', command], { cwd, encoding: 'utf8', env: { PATH: process.env['PATH'], HOME: `${cwd}/home` } });
+  run('mkdir home && git init -q');
+  // Only root may give it away. Others find that git works.
+  if (process.getuid?.() === 0) await chown(cwd, 1001, 1001);
+  const commands = steps.flatMap(({ run: command }) => command ?? []);
+  expect(commands.pop()).toBe('bash .ci/run');
+  const statuses = [...commands, 'git ls-files'].map((command) => run(command).status);
+  expect(statuses).toEqual(statuses.map(() => 0));
 });

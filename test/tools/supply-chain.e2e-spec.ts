@@ -3,14 +3,19 @@ import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { testDirectory } from '../support/test-database.js';
 
+interface List {
+  metadata: { component: { name: string } };
+  components: { 'bom-ref': string; licenses?: object; hashes?: object }[];
+}
+
 const sbom = (cwd: string) =>
   spawnSync(process.execPath, [resolve('tools/supply-chain/sbom.ts')], { cwd, encoding: 'utf8' });
 
+const listIn = (cwd: string) => JSON.parse(readFileSync(join(cwd, 'reports/sbom.cdx.json'), 'utf8')) as List;
+
 it('lists the packages of production, with the license and hash of each', () => {
   expect(sbom('.').status).toBe(0);
-  const { components } = JSON.parse(readFileSync('reports/sbom.cdx.json', 'utf8')) as {
-    components: { 'bom-ref': string; licenses?: object; hashes?: object }[];
-  };
+  const { components } = listIn('.');
   const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as { dependencies: object };
   const listed = components.map((component) => component['bom-ref']);
   expect(listed).toEqual(expect.arrayContaining(Object.entries(dependencies).map((pair) => pair.join('@'))));
@@ -38,7 +43,11 @@ it('rejects packages with a license that is unknown, or not allowed where they a
     Object.keys(packages).map((path) => [path.slice('node_modules/'.length), '1.0.0']),
   );
   write('package.json', { name: 'project', version: '1.0.0', dependencies });
-  write('package-lock.json', { lockfileVersion: 3, packages: { '': { version: '1.0.0', dependencies }, ...packages } });
+  write('package-lock.json', {
+    name: 'project',
+    lockfileVersion: 3,
+    packages: { '': { version: '1.0.0', dependencies }, ...packages },
+  });
   const { status, stdout } = sbom(directory);
   const refused = stdout.split('\n').filter((line) => line.includes('@1.0.0'));
   expect([status, ...refused.toSorted()]).toEqual([
@@ -49,4 +58,6 @@ it('rejects packages with a license that is unknown, or not allowed where they a
     'silent@1.0.0: no known license is not allowed in production.',
     'test-server@1.0.0: SSPL-1.0 is not allowed in development.',
   ]);
+  // Not that of the directory.
+  expect(listIn(directory).metadata.component.name).toBe('project');
 });

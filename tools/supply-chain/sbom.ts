@@ -12,14 +12,16 @@ const DEVELOPMENT = [...PRODUCTION, 'CC-BY-3.0', 'CC-BY-4.0', 'CC0-1.0', 'MPL-2.
 const STATED_ELSEWHERE: Readonly<Record<string, string>> = { 'pause@0.0.1': 'MIT' };
 
 interface Sbom {
+  metadata: { component: { name: string } };
   components: { 'bom-ref': string; licenses?: { license?: { id?: string; name?: string }; expression?: string }[] }[];
   dependencies: { ref: string; dependsOn: string[] }[];
 }
 interface Lock {
+  name: string;
   packages: Record<string, { name?: string; version: string; dev?: true; devOptional?: true; optional?: true; link?: true }>;
 }
 
-const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as Lock;
+const { name: project, packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as Lock;
 const command = ['sbom', '--sbom-format', 'cyclonedx', '--sbom-type', 'application'];
 const sbom = JSON.parse(execFileSync('npm', command, { encoding: 'utf8', maxBuffer: 2 ** 28 })) as Sbom;
 
@@ -50,6 +52,8 @@ for (const component of sbom.components) {
   if (!isAllowed(stated, allowed)) faults.push(`${reference}: ${stated} is not allowed in ${use}.`);
 }
 
+// npm takes the name of the directory.
+sbom.metadata.component.name = project;
 sbom.components = sbom.components.filter((component) => production.has(component['bom-ref']));
 sbom.dependencies = sbom.dependencies.filter(({ ref }) => production.has(ref));
 for (const dependency of sbom.dependencies) dependency.dependsOn = dependency.dependsOn.filter((ref) => production.has(ref));
