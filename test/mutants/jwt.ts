@@ -11,8 +11,8 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'jwt-algorithms',
     file: 'src/platform/auth/jwt/jwt-verifier.ts',
-    search: "['RS256', 'ES256', 'EdDSA']",
-    replace: "['RS256', 'ES256']",
+    search: "['RS256', 'ES256', 'EdDSA', 'Ed25519']",
+    replace: "['RS256', 'ES256', 'EdDSA']",
     tests: ['src/platform/auth/jwt/jwt-verifier.spec.ts'],
   },
   {

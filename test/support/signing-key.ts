@@ -1,7 +1,7 @@
 import { calculateJwkThumbprint, type CryptoKey, exportJWK, exportSPKI, generateKeyPair, type JWK } from 'jose';
 
 /** Algorithms whose JWTs the service accepts. */
-export const algorithms = ['RS256', 'ES256', 'EdDSA'] as const;
+export const algorithms = ['RS256', 'ES256', 'EdDSA', 'Ed25519'] as const;
 export type Algorithm = (typeof algorithms)[number];
 
 /** Their names in WebCrypto. */
@@ -9,6 +9,7 @@ const parameters = {
   RS256: { name: 'RSASSA-PKCS1-v1_5' },
   ES256: { name: 'ECDSA', hash: 'SHA-256' },
   EdDSA: { name: 'Ed25519' },
+  Ed25519: { name: 'Ed25519' },
 };
 
 /** A key pair that JWTs are signed with. */

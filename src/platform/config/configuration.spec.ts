@@ -106,6 +106,11 @@ describe('the configuration', () => {
     expect(() => readConfiguration({ RATE_LIMIT: '5x' })).toThrow(/, in decimal digits$/m);
   });
 
+  it.each(['TRUE', 'True', 'true'])('takes %s for true, and False for false', (OTEL_SDK_DISABLED) => {
+    const settings = { OTEL_SDK_DISABLED: true, API_DOCS: false };
+    expect(readConfiguration({ OTEL_SDK_DISABLED, API_DOCS: 'False' })).toMatchObject(settings);
+  });
+
   it('does not compare with a value that is not valid itself', () => {
     expect(() => readConfiguration({ RATE_LIMIT: '-1' })).toThrow(/^(?!.*RATE_LIMIT_REPLICAS)(?=.*RATE_LIMIT )/s);
   });
@@ -138,7 +143,7 @@ describe('the configuration', () => {
     ['DATABASE_POOL_SIZE', '0 1001'],
     ['IDEMPOTENCY_TTL', '0 2592001'],
     ['KEEP_ALIVE_TIMEOUT', '0 -1'],
-    ['MIGRATE_ON_START', 'yes TRUE 1'],
+    ['MIGRATE_ON_START', 'yes truth 1'],
     ['REDIS_URL', 'http://cache redis://a,b'],
     ['REDIS_KEY_PREFIX', 'cats{1}'],
     ['AUTH_JWT_ISSUER', 'http://issuer.example https://user:hunter2@issuer.example https://issuer.example#x issuer.example'],
@@ -154,7 +159,7 @@ describe('the configuration', () => {
       'PUBLIC_URL',
       '/catalog https://a.example/ https://a.example//docs https://a.example/x?y https://u:hunter2@a.example/x',
     ],
-    ['API_DOCS', 'no 0 FALSE'],
+    ['API_DOCS', 'no 0 falsey'],
   ])(
     'refuses for %s %s, names the error with others, and does not repeat the value [sslmode-checked] [start-duplicates]',
     (name, values) => {

@@ -63,9 +63,9 @@ export function Seconds(minimum: number, maximum: number): PropertyDecorator {
   return Decimal(minimum, maximum, 'a number of seconds');
 }
 
-/** `true` or `false`; the property becomes a boolean. */
+/** `true` or `false`, in any case, as in OpenTelemetry's variables; the property becomes a boolean. */
 export function Flag(): PropertyDecorator {
-  return Variable('true or false', (text) => (/^(?:true|false)$/.test(text) ? text === 'true' : undefined));
+  return Variable('true or false', (text) => (/^(?:true|false)$/i.test(text) ? /true/i.test(text) : undefined));
 }
 
 export function Form(form: keyof typeof FORMS): PropertyDecorator {

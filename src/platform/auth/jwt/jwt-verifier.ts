@@ -19,8 +19,8 @@ import { isPrintableLine } from '../token-format.js';
 /** Milliseconds: time limit of a fetch, pause after it, and refresh interval, for which a withdrawn key stays valid. */
 const RENEWAL_TIMES = { deadline: 3000, pause: 30_000, interval: 300_000 };
 
-/** Accepted algorithms. Each needs a different key type, so that no key can be used with two of them. */
-const ALGORITHMS = ['RS256', 'ES256', 'EdDSA'];
+/** Accepted algorithms. The last two are one (RFC 9864). Each needs its own type of key: no key can be used with two. */
+const ALGORITHMS = ['RS256', 'ES256', 'EdDSA', 'Ed25519'];
 
 /** Accepted header types: of any JWT (RFC 7519, section 5.1) and of access tokens (RFC 9068), short or as media types. */
 const TYPE = /^(?:application\/)?(?:at\+)?jwt$/i;
