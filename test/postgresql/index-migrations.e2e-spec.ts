@@ -177,7 +177,7 @@ it('say what their role may not do, and continue without pg_trgm where it may no
   const next = await ServiceProcess.startReady({ DATABASE_URL: url });
   const warnings = next.log.filter(({ level, msg }) => level === 'warn' && msg.startsWith('Item.name: filters do without '));
   expect(warnings).toEqual([
-    { ...warnings[0], msg: expect.stringContaining('run CREATE EXTENSION IF NOT EXISTS "pg_trgm"; ') },
+    { ...warnings[0], msg: expect.stringContaining('run one by one: CREATE EXTENSION IF NOT EXISTS "pg_trgm"; ') },
   ]);
   expect(await next.end('SIGTERM')).toBe(0);
   await client.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);

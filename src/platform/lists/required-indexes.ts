@@ -40,7 +40,7 @@ export async function findMissingIndexes(dataSource: DataSource): Promise<Differ
 function rebuild({ quotedName, extension, statements }: IndexMigration): string {
   const needed = extension === undefined ? [] : [`CREATE EXTENSION IF NOT EXISTS "${extension}"`];
   const sql = [...needed, `DROP INDEX CONCURRENTLY IF EXISTS ${quotedName}`, ...statements].join('; ');
-  return `it is missing or invalid. As the owner of the table, run ${sql};`;
+  return `it is missing or invalid. As the owner of the table, run one by one: ${sql};`;
 }
 
 function missingForFilters(metadata: EntityMetadata, present: ReadonlySet<string>): Difference[] {
