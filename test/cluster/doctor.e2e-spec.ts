@@ -265,11 +265,19 @@ it('finds nothing wrong where nothing is, changes nothing, and its checks are th
   expect(documented.toSorted()).toEqual([...names].toSorted());
 });
 
-it('needs one connection, which is all that a full server may have', async () => {
+it('needs one connection, which is all that a full server may have, and says that the service needs more', async () => {
   await primary.query('CREATE ROLE single LOGIN CONNECTION LIMIT 1 IN ROLE pg_read_all_data, pg_write_all_data');
   const { href: DATABASE_URL } = Object.assign(new URL(primary.url), { username: 'single' });
-  const { outcome, faults } = await doctor({ DATABASE_URL });
-  expect([outcome, faults]).toEqual([[0, 'ok', ''], '']);
+  const { outcome, faults } = await doctor({
+    DATABASE_URL,
+    DATABASE_POOL_SIZE: '2',
+    RATE_LIMIT_REPLICAS: '3',
+    REDIS_URL: redis.url,
+  });
+  expect([outcome, faults]).toEqual([
+    [0, 'warn', ''],
+    expect.stringMatching(/^warn database\.connections: 1 allowed, 6 needed.*$/),
+  ]);
 });
 
 it('ends though no server responds [doctor-check-time]', async () => {

@@ -78,7 +78,8 @@ function originCheckOf(replica: DataSource, open: () => Promise<DataSource>): Ch
   };
 }
 
-function serverChecks(dataSource: DataSource, { DATABASE_STATEMENT_TIMEOUT, DATABASE_DIRECT_URL }: Configuration): Check[] {
+function serverChecks(dataSource: DataSource, configuration: Configuration): Check[] {
+  const { DATABASE_STATEMENT_TIMEOUT, DATABASE_DIRECT_URL } = configuration;
   const check = selecting(dataSource);
   const limits = sessionLimits(DATABASE_STATEMENT_TIMEOUT);
   const settings = Object.entries(limits).map(([name, most]) => `ALTER ROLE <role> SET ${name} = ${most};`);
@@ -106,9 +107,26 @@ function serverChecks(dataSource: DataSource, { DATABASE_STATEMENT_TIMEOUT, DATA
         string_agg(format('%s = %s', name, setting), ', ') AS found
         FROM pg_settings JOIN json_each_text('${JSON.stringify(limits)}') ON name = key`,
     ),
+    ...(DATABASE_DIRECT_URL ? [] : [connectionsCheck(check, configuration)]),
     ...textChecks(check),
     clockCheck(dataSource),
   ];
+}
+
+/** Checks whether all instances can open their connections. Limits do not apply to superusers. */
+function connectionsCheck(check: ReturnType<typeof selecting>, settings: Configuration): Check {
+  const needed = settings.DATABASE_POOL_SIZE * settings.RATE_LIMIT_REPLICAS;
+  return check(
+    'connections',
+    'warn',
+    'Raise the CONNECTION LIMIT of the role or database, or max_connections, or lower DATABASE_POOL_SIZE: requests ' +
+      'that get no connection get 503.',
+    `rolsuper OR most >= ${needed} AS fine, CASE WHEN rolsuper THEN 'a superuser has no limit'
+        ELSE format('%s allowed, %s needed: DATABASE_POOL_SIZE × RATE_LIMIT_REPLICAS', most, ${needed}) END AS found
+      FROM pg_roles, pg_database, LATERAL (SELECT least(nullif(rolconnlimit, -1), nullif(datconnlimit, -1),
+        current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int) AS most) AS of
+      WHERE rolname = session_user AND datname = current_database()`,
+  );
 }
 
 /** The schema of `pg_trgm` if its operators are not found without the schema's name. */
