@@ -153,7 +153,7 @@ it("fetches the issuer's keys", async () => {
   const [fine, other, away, unnamed, plain] = await Promise.all(issuers.map((issuer) => of({ AUTH_JWT_ISSUER: issuer })));
   provider.fault = 'error';
   const failing = await of({ AUTH_JWT_JWKS_URL: provider.keysUrl });
-  expect([fine?.found['auth.issuer-keys'], fine?.faults]).toEqual([`3 keys of ${provider.issuer}`, '']);
+  expect([fine?.found['auth.issuer-keys'], fine?.faults]).toEqual([`4 keys of ${provider.issuer}`, '']);
   expect(other?.faults).toMatch(
     /^fail auth\.issuer-keys: The metadata must have "issuer" like AUTH_JWT_ISSUER.* → Check AUTH_JWT_ISSUER.*$/,
   );
@@ -179,5 +179,5 @@ it("fetches the issuer's keys through a proxy, as its advice says", async () => 
   const { faults } = await doctor(environment);
   expect(faults).toMatch(/^fail auth\.issuer-keys: .*ECONNREFUSED.* set HTTPS_PROXY and NODE_USE_ENV_PROXY=1\.$/m);
   const { found } = await doctor({ ...environment, NODE_USE_ENV_PROXY: '1' });
-  expect(found['auth.issuer-keys']).toBe(`3 keys of ${issuer}`);
+  expect(found['auth.issuer-keys']).toBe(`4 keys of ${issuer}`);
 });
