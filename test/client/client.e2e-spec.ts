@@ -57,6 +57,23 @@ it('creates items, each with a key and a token of its own, and lists them', asyn
   expect(token).toHaveBeenCalledTimes(3);
 });
 
+it('works in Deno, whose `Request` takes a `client` of another kind', async () => {
+  const client = connect();
+  const { Request } = globalThis;
+  globalThis.Request = class extends Request {
+    constructor(...[input, init]: ConstructorParameters<typeof Request>) {
+      if (init && 'client' in init) throw new TypeError('Argument 2 `client` must be a Deno.HttpClient');
+      super(input, init);
+    }
+  };
+  try {
+    const { data } = await createItem({ client, body: { name: 'Green bicycle' } });
+    expect((await walk(listItems, { client }).next()).value).toEqual(data);
+  } finally {
+    globalThis.Request = Request;
+  }
+});
+
 describe('a ProblemError', () => {
   it('names every fault of the request', async () => {
     const body = { name: '', color: 'blue' } as { name: string };

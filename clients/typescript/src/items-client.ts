@@ -36,6 +36,8 @@ export function createItemsClient({
       auth: ({ type }) => (type === 'http' ? currentToken() : randomKey()),
       fetch: retryingFetch(send, retries),
       parseAs: 'json',
+      // All options reach `new Request()`, where Deno has another `client`: hey-api's issue 4177.
+      requestValidator: (options) => Promise.resolve(delete (options as { client?: Client }).client),
       throwOnError: true,
     }),
   );
