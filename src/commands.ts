@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { writeFile } from 'node:fs/promises';
 import { relative } from 'node:path';
+import { promisify } from 'node:util';
 import type { INestApplicationContext } from '@nestjs/common';
 import { Command, Help } from 'commander';
 import { hideCredentials } from './platform/errors/redaction.js';
@@ -57,10 +58,12 @@ program
     const app = await createApp(Object.assign(new Configuration(), { LOG_LEVEL: 'silent' }));
     const document = `${JSON.stringify(app.get(OpenApiDocument).get(), null, 2)}\n`;
     if (output === undefined) {
-      process.stdout.write(document);
+      await promisify((done: (error?: Error | null) => void) => process.stdout.write(document, done))();
     } else {
       await writeFile(output, document);
     }
+    // Connections that features have opened, such as those of queues, would keep the process alive.
+    process.exit();
   });
 
 await program.parseAsync().catch(reportFailure);

@@ -33,7 +33,9 @@ describe('openapi.json', () => {
   it('is up to date with the code: otherwise run `npm run openapi`', async () => {
     const committed = readFileSync('openapi.json', 'utf8');
     expect(JSON.parse(committed)).toEqual(document);
-    expect((await runCli(['openapi'], {})).stdout).toBe(committed);
+    // As a connection to a queue that a feature opens: the command ends nevertheless.
+    const NODE_OPTIONS = '--import=data:text/javascript,setInterval(String,1e6)';
+    expect(await runCli(['openapi'], { NODE_OPTIONS })).toMatchObject({ code: 0, stdout: committed });
   });
 
   it('names the kind of tokens, the scopes of each operation, the license and a contact, and nothing that is empty or untrue', () => {
