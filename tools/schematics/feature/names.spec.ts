@@ -13,9 +13,9 @@ it.each([
 
 it.each([
   ['sheep', undefined, 'npm run generate -- sheep --singular <name>'],
-  ['sheep', 'sheep', 'such as service-sheep'],
+  ['sheep', 'sheep', 'Choose another singular, such as sheep-item'],
   ['platform', 'plat', '"platform" is reserved'],
-  ['rows', undefined, '"row" is reserved'],
+  ['rows', undefined, '"row" is reserved. Choose another name, such as service-rows'],
   ['promises', undefined, '"promise" is reserved'],
   ['page-queries', undefined, '"page-query" is reserved'],
   ['access-tokens', undefined, '"access-token" is reserved'],

@@ -19,13 +19,16 @@ const TAKEN =
  * @throws Error that says what to type instead
  */
 export function namesOf(plural: string, given?: string): Names {
+  if (plural === given) {
+    throw new Error(`"${plural}" cannot name both a list and one of it. Choose another singular, such as ${plural}-item.`);
+  }
   const singular = given ?? (SPELLING.test(plural) ? singularOf(plural) : plural);
   for (const name of [plural, singular]) {
     if (!SPELLING.test(name)) {
       const rule = 'at most 40 lower-case letters and digits, words joined by hyphens, each with a letter first';
       throw new Error(`"${name}" is not valid: use ${rule}, like order-lines.`);
     }
-    if (TAKEN.test(name) || strings.classify(name) in globalThis || plural === given) {
+    if (TAKEN.test(name) || strings.classify(name) in globalThis) {
       throw new Error(`"${name}" is reserved. Choose another name, such as service-${plural}.`);
     }
   }
