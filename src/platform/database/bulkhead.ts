@@ -57,6 +57,7 @@ export class Bulkhead {
   /** Starts the queued task whose turn it is: when one comes or ends, at most one can start. Removes keys without tasks. */
   private startNext(): void {
     const { total, perKey, rank = () => 0 } = this.limits;
+    if (this.running >= total) return;
     for (const [key, { running, waiting }] of this.queues) {
       if (running + waiting.size === 0) this.queues.delete(key);
     }
@@ -64,7 +65,7 @@ export class Bulkhead {
     const ranked = startable.map(([key, tasks]) => ({ key, tasks, rank: rank(key) }));
     const [next] = ranked.toSorted((a, b) => a.rank - b.rank);
     const [start] = next?.tasks.waiting ?? [];
-    if (next && start && this.running < total) {
+    if (next && start) {
       next.tasks.waiting.delete(start);
       next.tasks.running += 1;
       this.running += 1;
