@@ -50,10 +50,10 @@ afterEach(() => expect(visitor.complaints).toEqual([]));
 describe('the console', () => {
   it('keeps a visitor authorized when the page is loaded again, until logged out [console-token-kept]', async () => {
     await visitor.authorize(service.api.token);
-    await visitor.page.reload();
+    await visitor.reload();
     expect((await visitor.execute('listItems')).status).toBe('200');
     await visitor.logOut();
-    await visitor.page.reload();
+    await visitor.reload();
     const refused = await visitor.execute('listItems');
     expect([refused.status, await visitor.isAuthorized()]).toEqual(['401', false]);
     expect(visitor.refusals.splice(0)).toEqual(['401 /v1/items']);

@@ -83,6 +83,16 @@ export class Visitor {
     await this.page.locator('.opblock').first().waitFor();
   }
 
+  /** Loads the page again, which opens the operation that its address names, if it names one. */
+  async reload(): Promise<void> {
+    await this.page.reload();
+    const { hash } = new URL(this.page.url());
+    await this.page
+      .locator(hash === '' ? '.opblock' : '.opblock.is-open')
+      .first()
+      .waitFor();
+  }
+
   async authorize(token: string): Promise<void> {
     await this.page.locator('button.authorize').first().click();
     await this.page.locator('.modal-ux input').fill(token);
