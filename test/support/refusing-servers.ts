@@ -30,13 +30,18 @@ export function postgresError(code: string, message: string): Buffer {
   return Buffer.concat([head, fields]);
 }
 
+/** The commands that a client of Redis has sent: arrays of bulk strings such as `*2`, `$4`, `auth`, `$6`, `secret` (its protocol). */
+function commandsIn(data: Buffer): string[][] {
+  const [, ...commands] = data.toString().split(/^\*\d+\r\n/m);
+  return commands.map((command) => command.split('\r\n').filter((line) => line !== '' && !line.startsWith('$')));
+}
+
+const bulkString = (text: string) => `$${text.length}\r\n${text}\r\n`;
+
 /** A Redis without AUTH, as after a rename: its errors quote the command. @returns its port */
 export function refusingRedis(): Promise<number> {
   return serve((data, socket) => {
-    // A command is an array of bulk strings (Redis serialization protocol): `*2`, `$4`, `auth`, `$6`, `secret`.
-    const [, ...commands] = data.toString().split(/^\*\d+\r\n/m);
-    for (const command of commands) {
-      const [name, ...args] = command.split('\r\n').filter((line) => line !== '' && !line.startsWith('$'));
+    for (const [name, ...args] of commandsIn(data)) {
       const quoted = args.map((text) => `'${text}' `).join('');
       socket.write(`-ERR unknown command '${name}', with args beginning with: ${quoted}\r\n`);
     }
@@ -46,10 +51,9 @@ export function refusingRedis(): Promise<number> {
 /** A Redis of another version, which takes each script for the rate limit's. @returns its port */
 export function redisOfVersion(version: string): Promise<number> {
   const info = `redis_version:${version}\r\nrole:master\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n`;
-  const responses: Record<string, string> = { info: `$${info.length}\r\n${info}\r\n`, evalsha: '*3\r\n:0\r\n:0\r\n:0\r\n' };
+  const responses: Record<string, string> = { info: bulkString(info), evalsha: '*3\r\n:0\r\n:0\r\n:0\r\n' };
   return serve((data, socket) => {
-    const [, ...commands] = data.toString().split(/^\*\d+\r\n/m);
-    for (const command of commands) socket.write(responses[command.split('\r\n')[1]?.toLowerCase() ?? ''] ?? '+OK\r\n');
+    for (const [name = ''] of commandsIn(data)) socket.write(responses[name.toLowerCase()] ?? '+OK\r\n');
   });
 }
 
@@ -57,13 +61,8 @@ export function redisOfVersion(version: string): Promise<number> {
 export function loadingRedis(): Promise<number> {
   const infos = ['loading:1\r\nloading_eta_seconds:60\r\n'];
   return serve((data, socket) => {
-    const [, ...commands] = data
-      .toString()
-      .toLowerCase()
-      .split(/^\*\d+\r\n/m);
-    for (const command of commands) {
-      const info = command.split('\r\n')[1] === 'info' ? (infos.shift() ?? 'loading:0\r\n') : undefined;
-      socket.write(info === undefined ? '+OK\r\n' : `$${info.length}\r\n${info}\r\n`);
+    for (const [name = ''] of commandsIn(data)) {
+      socket.write(name.toLowerCase() === 'info' ? bulkString(infos.shift() ?? 'loading:0\r\n') : '+OK\r\n');
     }
   });
 }
