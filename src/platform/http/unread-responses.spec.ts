@@ -53,3 +53,30 @@ it('closes the connections of the oldest responses beyond 32 MiB that are not re
   for (const socket of [quick, latest, large]) socket?.destroy();
   server.close();
 });
+
+it('closes responses of the client that has the most, and not an older one of another client [unread-responses]', async () => {
+  const closed: string[] = [];
+  const addUnread = unreadLimit(() => undefined);
+  const server = createServer((request, response) => {
+    const { remoteAddress = '' } = request.socket;
+    response.once('prefinish', () => addUnread(response));
+    response.once('close', () => closed.push(remoteAddress.replace('::ffff:', '')));
+    response.end(Buffer.alloc(SIZE));
+  });
+  const port = await listen(server);
+  const addresses = ['127.0.0.3', '127.0.0.2', '127.0.0.2', '127.0.0.2', '127.0.0.2', '127.0.0.2'];
+  const sockets: Socket[] = [];
+  for (const localAddress of addresses) {
+    const socket = connect({ port, host: '127.0.0.1', localAddress });
+    await once(socket, 'connect');
+    socket.on('error', () => undefined).pause();
+    const served = once(server, 'request');
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    await served;
+    sockets.push(socket);
+  }
+  await eventually(() => closed.length > 1);
+  expect(new Set(closed)).toEqual(new Set(['127.0.0.2']));
+  for (const socket of sockets) socket.destroy();
+  server.close();
+});
