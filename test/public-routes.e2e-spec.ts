@@ -1,3 +1,5 @@
+import { jest } from '@jest/globals';
+import type { Express } from 'express';
 import { generateToken } from '../src/platform/auth/token-format.js';
 import { HealthIndicators } from '../src/platform/index.js';
 import { SERVICE_VERSION } from '../src/platform/service/service.js';
@@ -59,6 +61,32 @@ describe('without a token,', () => {
     const location = headers.get('location') ?? '';
     expect([status, location]).toEqual([308, expect.stringMatching(/^\.\.\//)]);
     expect(new URL(location, `${service.api.origin}${path}`).href).toBe(`${service.api.origin}${target}`);
+  });
+
+  it.each([
+    ['gzip', 'gzip'],
+    ['br;q=1.0, GZIP;q=0.8, *;q=0.1', 'gzip'],
+    ['deflate, gzip ; q=0.001', 'gzip'],
+    ['gzip;q=0', null],
+    ['gzip; q=0.000, identity', null],
+    ['identity', null],
+    ['', null],
+  ])('a file is sent to a client with the Accept-Encoding "%s" with the encoding %s', async (accepted, encoding) => {
+    const { headers } = await fetch(`${service.api.origin}/docs/assets/pages.css`, {
+      headers: { 'Accept-Encoding': accepted },
+    });
+    expect([headers.get('content-encoding'), headers.get('vary')]).toEqual([encoding, 'Accept-Encoding']);
+  });
+
+  it('no response is negotiated by the methods of Express, which take milliseconds for a header of 16 KiB', async () => {
+    const { request: methods }: Express = service.app.getHttpAdapter().getInstance();
+    const spies = (['accepts', 'acceptsEncodings'] as const).map((name) => jest.spyOn(methods, name));
+    const headers = { Accept: '*/*;a=b,'.repeat(1800), 'Accept-Encoding': 'a,' };
+    for (const path of ['/', '/docs', '/docs/', '/docs/problems/', '/openapi.json', '/docs/assets/pages.css', '/livez']) {
+      expect((await fetch(`${service.api.origin}${path}`, { headers, redirect: 'manual' })).status).toBeLessThan(400);
+    }
+    expect(spies.flatMap(({ mock }) => mock.calls)).toEqual([]);
+    spies.forEach((spy) => spy.mockRestore());
   });
 
   it.each([

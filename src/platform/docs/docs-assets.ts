@@ -12,6 +12,9 @@ export const DOCS_ASSETS_PATH = '/docs/assets/:name';
 /** Swagger UI comes from the installed package, so that pages load nothing from other hosts. */
 const NAMES = ['console.css', 'console.js', 'icon.svg', 'landing.js', 'pages.css', 'swagger-ui.css', 'swagger-ui-bundle.js'];
 
+/** Express' `acceptsEncodings` would take 2 ms for a header of 16 KiB, of clients that need no token. */
+const TAKES_GZIP = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i;
+
 const { resolve } = createRequire(import.meta.url);
 const compress = promisify(gzip);
 
@@ -26,7 +29,7 @@ export function docsAssets() {
     }
     const { content, digest } = asset;
     response.type(extname(name)).set('Cache-Control', 'public, max-age=3600').vary('Accept-Encoding');
-    if (request.acceptsEncodings('gzip') === 'gzip') {
+    if (TAKES_GZIP.test(request.get('Accept-Encoding') ?? '')) {
       asset.compressed ??= compress(content);
       response.set({ 'Content-Encoding': 'gzip', ETag: `"${digest}-gzip"` }).send(await asset.compressed);
     } else {

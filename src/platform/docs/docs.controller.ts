@@ -1,5 +1,5 @@
-import { Controller, Get, Header, HttpStatus, Redirect, Req, VERSION_NEUTRAL } from '@nestjs/common';
-import type { Request } from 'express';
+import { Controller, Get, Header, HttpCode, HttpStatus, Req, Res, VERSION_NEUTRAL } from '@nestjs/common';
+import type { Request, Response } from 'express';
 import { Public } from '../auth/scopes.guard.js';
 import { PROBLEMS_PATH } from '../problems/problem-types.js';
 import { Hidden } from '../routes/operation.js';
@@ -42,10 +42,10 @@ export class DocsController {
 
   /** Redirects paths with a trailing slash to those without. */
   @Get(['docs{/}', `${PROBLEMS_PATH}{/}`, 'openapi.json{/}'])
-  @Redirect('', HttpStatus.PERMANENT_REDIRECT)
-  withoutSlash(@Req() { path }: Request): { url: string } {
-    // Relative, because a proxy may serve this below a path.
-    return { url: `../${path.split('/').at(-2)}` };
+  @HttpCode(HttpStatus.PERMANENT_REDIRECT)
+  withoutSlash(@Req() { path }: Request, @Res({ passthrough: true }) response: Response): void {
+    // Relative, because a proxy may serve this below a path. Express' `redirect` would read an `Accept` of 16 KiB for 3 ms.
+    response.setHeader('Location', `../${path.split('/').at(-2)}`);
   }
 }
 
