@@ -4,8 +4,15 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'unread-responses',
     file: 'src/platform/http/unread-responses.ts',
-    search: 'total <= MAX_UNREAD',
-    replace: 'total <= 2 * MAX_UNREAD',
+    search: 'total > MAX_UNREAD',
+    replace: 'total > 2 * MAX_UNREAD',
+    tests: ['src/platform/http/unread-responses.spec.ts'],
+  },
+  {
+    guarantee: 'unread-responses',
+    file: 'src/platform/http/unread-responses.ts',
+    search: 'sizeOf(each) > sizeOf(found)',
+    replace: 'sizeOf(each) < sizeOf(found)',
     tests: ['src/platform/http/unread-responses.spec.ts'],
   },
   {
