@@ -224,8 +224,15 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'connections-of-address',
     file: 'src/platform/http/address-limit.ts',
-    search: 'open.size < limit',
-    replace: 'open.size <= limit',
+    search: '>= limitOf(network, limit)',
+    replace: '> limitOf(network, limit)',
+    tests: ['src/platform/http/address-limit.spec.ts'],
+  },
+  {
+    guarantee: 'connections-of-address',
+    file: 'src/platform/http/address-limit.ts',
+    search: "network.endsWith('/48')",
+    replace: "network.endsWith('/47')",
     tests: ['src/platform/http/address-limit.spec.ts'],
   },
   {

@@ -42,6 +42,22 @@ it('admits as many as have closed, and reports a client once', () => {
   expect(reports).toEqual(['2001:db8::/64']);
 });
 
+it('admits five times as many from an IPv6 /48, whatever its /64 networks [connections-of-address]', () => {
+  reports.length = 0;
+  const admits = addressLimit(LIMIT, []);
+  const site = Array.from({ length: 20 }, (_, index) => socketOf(`2001:db8:0:${index}::1`));
+  expect(site.filter((socket) => admits(socket))).toHaveLength(5 * LIMIT);
+  expect(reports).toEqual(['2001:db8::/48']);
+  expect(admitted(admits, '2001:db8:1::1')).toBe(LIMIT);
+  for (const socket of site) socket.emit('close');
+  expect(admitted(admits, '2001:db8:0:99::1', '2001:db8:0:100::1')).toBe(2 * LIMIT);
+});
+
+it('does not count a trusted proxy for other addresses of its network', () => {
+  const admits = addressLimit(LIMIT, ['2001:db8::1']);
+  expect([admitted(admits, '2001:db8::1'), admitted(admits, '2001:db8::2')]).toEqual([20, LIMIT]);
+});
+
 it.each(['10.1.2.3', '::ffff:10.1.2.3', 'fd00:1::1', '::1', '192.0.2.1', '::ffff:172.16.0.9'])(
   'does not limit the trusted proxy %s [connections-of-address]',
   (address) => {
