@@ -12,8 +12,14 @@ import { columnOf, sortedColumns, sortingOf } from './sources.js';
 const NO_SORT = 'SET LOCAL enable_sort = off; SET LOCAL enable_incremental_sort = off';
 
 const INDEXES = `
-  SELECT relname AS name FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+  SELECT relname AS name, relkind = 'I' AS "isPartitioned" FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
   WHERE indrelid = to_regclass($1) AND indisvalid`;
+
+/** An index, or that of all partitions of a table. */
+interface PresentIndex {
+  readonly name: string;
+  readonly isPartitioned: boolean;
+}
 
 /** Looks for missing indexes before the service is ready. @throws OperatorError with all faults */
 export const checkIndexes = rejecting(findMissingIndexes);
@@ -26,10 +32,10 @@ export const checkIndexes = rejecting(findMissingIndexes);
 export async function findMissingIndexes(dataSource: DataSource): Promise<Difference[]> {
   const missing: Difference[] = [];
   for (const metadata of dataSource.entityMetadatas) {
-    const indexes = await dataSource.query<{ name: string }[]>(INDEXES, [quotedTable(metadata)]);
+    const indexes = await dataSource.query<PresentIndex[]>(INDEXES, [quotedTable(metadata)]);
     // A view has no index: those of its tables serve it.
     if (indexes.length > 0) {
-      missing.push(...missingForFilters(metadata, new Set(indexes.map(({ name }) => name))));
+      missing.push(...missingForFilters(metadata, indexes));
       missing.push(...(await missingForOrders(metadata)).map((text) => ({ isFault: true, text })));
     }
   }
@@ -37,14 +43,22 @@ export async function findMissingIndexes(dataSource: DataSource): Promise<Differ
 }
 
 /** The fix for an index that its migration skipped or did not complete, or that was dropped. */
-function rebuild({ quotedName, extension, statements }: IndexMigration): string {
+function rebuild({ quotedName, extension, statements }: IndexMigration, isPartitioned: boolean): string {
   const needed = extension === undefined ? [] : [`CREATE EXTENSION IF NOT EXISTS "${extension}"`];
   const sql = [...needed, `DROP INDEX CONCURRENTLY IF EXISTS ${quotedName}`, ...statements].join('; ');
-  return `it is missing or invalid. As the owner of the table, run one by one: ${sql};`;
+  // PostgreSQL refuses `CONCURRENTLY` for all partitions at once. It adopts the indexes that partitions have.
+  const allowed = isPartitioned ? sql.replaceAll(' CONCURRENTLY', '') : sql;
+  const before =
+    'Before the last one, which blocks writes while it builds, run CREATE INDEX CONCURRENTLY for each partition, with the ' +
+    'same columns and another name.';
+  const fix = `it is missing or invalid. As the owner of the table, run one by one: ${allowed};`;
+  return isPartitioned ? `${fix} ${before}` : fix;
 }
 
-function missingForFilters(metadata: EntityMetadata, present: ReadonlySet<string>): Difference[] {
+function missingForFilters(metadata: EntityMetadata, existing: readonly PresentIndex[]): Difference[] {
   const { name: entity, target, dataSource } = metadata;
+  const present = new Set(existing.map(({ name }) => name));
+  const isPartitioned = existing.some((each) => each.isPartitioned);
   const migrations = dataSource.migrations.filter((each) => each instanceof IndexMigration);
   const fields = filters.filter((each) => each.entity === target).flatMap((each) => Object.entries(each.fields));
   return fields.flatMap(([field, { indexes = [] }]) =>
@@ -54,7 +68,7 @@ function missingForFilters(metadata: EntityMetadata, present: ReadonlySet<string
         const migration = migrations.find((each) => each.index === index);
         const fix = `register an IndexMigration with index = '${index}', or correct the name`;
         const text = migration
-          ? `filters do without the index ${index}: ${rebuild(migration)}`
+          ? `filters do without the index ${index}: ${rebuild(migration, isPartitioned)}`
           : `names the index ${index}, which does not exist: ${fix}. See docs/reference.md#filter-fields.`;
         return { isFault: !migration, text: `${entity}.${field}${migration ? ': ' : ' '}${text}` };
       }),
