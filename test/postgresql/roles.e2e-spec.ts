@@ -17,16 +17,19 @@ beforeAll(async () => {
   blocks = [...section.matchAll(/^```sql\n(.*?)^```$/gms)].map(([, block = '']) => block);
   expect(blocks).toHaveLength(4);
   const [create, restrict] = blocks;
+  // As on managed PostgreSQL, which has no superuser.
+  await server.query(`CREATE ROLE admin LOGIN CREATEROLE CREATEDB PASSWORD 'x'`);
   run(create);
   expect(await runCli(['migrate'], as('items_owner'))).toMatchObject({ code: 0 });
-  run(restrict);
+  run(restrict, 'items_owner', 'change-me-1');
 });
 
-/** Runs a block of the handbook as it would be pasted. */
-const run = (block = '') => execFileSync('psql', ['-qX', '-v', 'ON_ERROR_STOP=1', server.url], { input: block });
+const urlOf = (role: string, password: string, database = 'items') =>
+  server.url.replace(/postgres@(.*)postgres$/, `${role}:${password}@$1${database}`);
 
-const urlOf = (role: string, password: string) =>
-  server.url.replace(/postgres@(.*)postgres$/, `${role}:${password}@$1items`);
+/** Runs a block of the handbook as it would be pasted. */
+const run = (block = '', role = 'admin', password = 'x') =>
+  execFileSync('psql', ['-qX', '-v', 'ON_ERROR_STOP=1', urlOf(role, password, 'postgres')], { input: block });
 
 /** The environment of a role, with the password that the handbook gives it. */
 const as = (role: string) => {
