@@ -79,3 +79,10 @@ it('passes its tests, also with one more feature', async () => {
     expect(result).toMatch(/^Tests: +(?:\d+ skipped, )?\d+ passed, \d+ total$/m);
   }
 }, 1_200_000);
+
+it('is linted without the example, as the guide removes it', async () => {
+  await run(`rm -r src/items bench test/mutants test/soak tools/guarantees tools/mutants
+    find test -name '*.e2e-spec.ts' ! -path test/tools/conventions.e2e-spec.ts -delete
+    sed -i '/import { ItemsModule }/d; s/, ItemsModule//; /^ *ItemsModule,$/d' src/app.module.ts test/support/*.ts`);
+  await run('npx oxlint -c .oxlintrc.strict.json --deny-warnings src/platform test tools clients');
+}, 300_000);

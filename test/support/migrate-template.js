@@ -7,7 +7,14 @@ import { Database } from '#service/platform/database/database';
 import { PlatformModule } from '#service/platform/platform.module';
 
 // The tables of the platform and of items alone: features of tests have tables that other features may have as well.
-const features = existsSync('dist/items') ? [(await import('#service/items/items.module')).ItemsModule] : [];
+/** @type {string} Not a literal: a service without the example has no such module. */
+const items = '#service/items/items.module';
+/** @type {import('@nestjs/common').Type[]} */
+const features = [];
+if (existsSync('dist/items')) {
+  const { ItemsModule } = /** @type {{ ItemsModule: import('@nestjs/common').Type }} */ (await import(items));
+  features.push(ItemsModule);
+}
 
 // oxlint-disable-next-line typescript/no-extraneous-class -- decorated by a call: this is JavaScript
 class TemplateModule {}
