@@ -7,12 +7,17 @@ it.each([
   ['branches', 'branch'],
   ['statuses', 'status'],
   ['warehouses', 'warehouse'],
+  ['movies', 'movie'],
+  ['sales-people', 'sales-person'],
 ])('takes one of %s for a %s', (plural, singular) => {
   expect(namesOf(plural)).toEqual({ plural, singular });
 });
 
 it.each([
   ['sheep', undefined, 'npm run generate -- sheep --singular <name>'],
+  ['series', undefined, 'The singular of "series" is unknown'],
+  ['travel-news', undefined, 'The singular of "travel-news" is unknown'],
+  ['status', undefined, 'The singular of "status" is unknown'],
   ['sheep', 'sheep', 'Choose another singular, such as sheep-item'],
   ['platform', 'plat', '"platform" is reserved'],
   ['rows', undefined, '"row" is reserved. Choose another name, such as service-rows'],

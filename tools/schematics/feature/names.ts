@@ -1,4 +1,5 @@
 import { strings } from '@angular-devkit/schematics';
+import pluralize from 'pluralize';
 
 /** What a feature lists, and one of it, in lower case with hyphens: `order-lines` and `order-line`. */
 export interface Names {
@@ -36,9 +37,10 @@ export function namesOf(plural: string, given?: string): Names {
 }
 
 function singularOf(plural: string): string {
-  if (!/..s$/.test(plural) || /(?:ss|us|is)$/.test(plural)) {
+  // Of the last word alone: the library knows words such as series.
+  const singular = plural.replace(/[^-]+$/, (word) => pluralize.singular(word));
+  if (singular === plural) {
     throw new Error(`The singular of "${plural}" is unknown: npm run generate -- ${plural} --singular <name>`);
   }
-  // Warehouses have an e of their own, statuses do not.
-  return plural.replace(/ies$|(?<=ss|[^ao]us|sh|ch|x)es$|s$/, (ending) => (ending === 'ies' ? 'y' : ''));
+  return singular;
 }
