@@ -162,4 +162,9 @@ describe('classes of one name in the document', () => {
     const other = () => Object.assign(class Other extends Author {}, { schema: undefined });
     expect(() => checkClassNames([other(), other()])).toThrow('Several classes with the name Other');
   });
+
+  it('are named together', () => {
+    const both = [made({}), made({}), class Spare extends Author {}, class Spare extends Author {}];
+    expect(() => checkClassNames(both)).toThrow(/the name Made .*\n.* the name Spare /);
+  });
 });

@@ -50,15 +50,17 @@ export function checkClassNames(types: readonly unknown[]): ReadonlySet<string> 
     return enumName === undefined ? [] : { name: enumName, definition: JSON.stringify(values ?? items?.enum) };
   });
   const named = [...[...classes].map((type) => ({ name: schemaNameOf(type), definition: definitionOf(type) })), ...enums];
+  const faults: string[] = [];
   for (const [name, alike] of Map.groupBy(named, (each) => each.name)) {
     const definitions = [...new Set<unknown>(alike.map(({ definition }) => definition))];
     if (definitions.length > 1) {
       const [kinds, remedy] = definitions.some((definition) => typeof definition === 'string')
         ? ['enums or classes', 'give an enum another `enumName`']
         : ['classes', 'name its schema with @ApiSchema({ name }) of @nestjs/swagger'];
-      throw new OperatorError(`Several ${kinds} with the name ${name} are in the document: rename one, or ${remedy}.`);
+      faults.push(`Several ${kinds} with the name ${name} are in the document: rename one, or ${remedy}.`);
     }
   }
+  if (faults.length > 0) throw new OperatorError(faults.join('\n'));
   return new Set(named.map(({ name }) => name));
 }
 
