@@ -68,7 +68,11 @@ describe('the description of an error', () => {
     [Symbol('x'), 'symbol', 'Symbol(x)'],
     [{ password: 'secret', toString: () => 'secret' }, 'object', '[object Object]'],
     [{ status: 'error', message: `No ${token}`, row: 'secret' }, 'object', 'No ***'],
-    [{ message: ['secret'] }, 'object', '[object Object]'],
+    [{ message: [`No ${token}`, 'Nor this'] }, 'object', 'No ***; Nor this'],
+    [{ message: 404 }, 'object', '404'],
+    [{ message: { row: 'secret' } }, 'object', '[object Object]'],
+    [{ message: [{ row: 'secret' }] }, 'object', '[object Object]'],
+    [{ message: null }, 'object', '[object Object]'],
     [['secret'], 'object', '[object Array]'],
     [() => 'secret', 'function', '[object Function]'],
   ])('of %p, which is none, has its type, and its text or message unless it has parts', (thrown, type, message) => {

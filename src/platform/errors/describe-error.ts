@@ -35,8 +35,10 @@ function messageOf(thrown: unknown): string {
   if (Object(thrown) !== thrown) {
     return hideCredentials(String(thrown));
   }
-  const { message } = thrown as { message?: unknown };
-  return typeof message === 'string' ? withoutSecrets(message) : Object.prototype.toString.call(thrown);
+  // A list, if it is the response of an exception of Nest's `ValidationPipe`.
+  const messages = [(thrown as { message?: unknown }).message].flat();
+  const texts = messages.filter((message) => typeof message === 'string' || typeof message === 'number');
+  return texts.length > 0 ? withoutSecrets(texts.join('; ')) : Object.prototype.toString.call(thrown);
 }
 
 /** The messages of an error and of its causes, joined with spaces. Of an `AggregateError`, only the first error counts. */
