@@ -139,8 +139,8 @@ function textChecks(check: ReturnType<typeof selecting>): Check[] {
     check(
       'extensions',
       'warn',
-      'Before migrate, run CREATE EXTENSION pg_trgm (postgresql-contrib) as a superuser. Without it, migrate leaves ' +
-        'an index out. If it is in a schema that is not on the search_path, run ALTER ROLE <role> SET search_path.',
+      'Before migrate, run CREATE EXTENSION pg_trgm (postgresql-contrib) as the owner of the database. Without it, ' +
+        'migrate leaves an index out. If its schema is not on the search_path, run ALTER ROLE <role> SET search_path.',
       `${ELSEWHERE} IS NULL AND bool_or(installed OR to_regclass('migrations') IS NULL
           AND (rolsuper OR trusted AND has_database_privilege(current_database(), 'CREATE'))) AS fine,
         CASE WHEN ${ELSEWHERE} IS NOT NULL THEN format('pg_trgm is in the schema %s, where it is not found', ${ELSEWHERE})
