@@ -18,6 +18,8 @@ const CONTENT_SECURITY_POLICY =
 
 /** Maximum bytes of an unread body that are received and discarded. */
 const MAX_DISCARDED = 16 * 2 ** 20;
+/** Milliseconds for which it is discarded after the response: in slow networks, a body takes longer than {@link LINGER}. */
+const DISCARD_TIME = 5000;
 
 const logger = new Logger('Http');
 
@@ -153,7 +155,7 @@ function closeBehindUnreadBody(response: ServerResponse): boolean {
   const last = socket.bytesRead + MAX_DISCARDED;
   request.on('data', () => (socket.bytesRead > last ? request.pause() : undefined)).resume();
   // Node calls this after the last response of a connection.
-  socket.destroySoon = () => closeLingering(socket);
+  socket.destroySoon = () => closeLingering(socket, DISCARD_TIME);
   return true;
 }
 

@@ -96,8 +96,12 @@ function closeAfter(latest: ServerResponse, socket: Socket): void {
   }
 }
 
-/** Ends a connection with unread data. Closing it at once would reset it, and lose the response in transit. */
-export function closeLingering(socket: Socket): void {
+/**
+ * Ends a connection with unread data. Closing it at once would reset it, and lose the response in transit.
+ *
+ * @param time - milliseconds that the client has to end the connection as well
+ */
+export function closeLingering(socket: Socket, time = LINGER): void {
   socket.end();
-  setTimeout(() => socket.destroy(), LINGER).unref();
+  setTimeout(() => socket.destroy(), time).unref();
 }
