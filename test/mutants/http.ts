@@ -231,8 +231,8 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'connections-of-address',
     file: 'src/platform/http/address-limit.ts',
-    search: "network.endsWith('/48')",
-    replace: "network.endsWith('/47')",
+    search: 'isSite(network) ? CLIENTS_OF_SITE * limit : limit',
+    replace: 'limit',
     tests: ['src/platform/http/address-limit.spec.ts'],
   },
   {

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { databaseBusy } from '../database/database-problem.js';
 import { onceAMinute } from '../time/once-a-minute.js';
 import { audit } from './audit-log.js';
-import { networksOf } from '../requests/client-address.js';
+import { isSite, networksOf } from '../requests/client-address.js';
 import type { Verdict } from './principal.js';
 
 interface Reservations {
@@ -114,4 +114,4 @@ export class FailureBudget {
 }
 
 /** A /48 gets ten times the budget of a /64 or an IPv4 address. */
-const sizeOf = (network: string) => (network.endsWith('/48') ? 10 : 1);
+const sizeOf = (network: string) => (isSite(network) ? 10 : 1);

@@ -1,6 +1,6 @@
 import { BlockList, isIPv6, type Socket } from 'node:net';
 import { Logger } from '@nestjs/common';
-import { clientAddress, networksOf } from '../requests/client-address.js';
+import { clientAddress, isSite, networksOf } from '../requests/client-address.js';
 import { onceAMinute } from '../time/once-a-minute.js';
 
 /** Clients (/64 networks) whose connections a site (/48) may have, so that no site can take all of `MAX_CONNECTIONS`. */
@@ -19,7 +19,7 @@ export function addressLimit(limit: number, trustedProxies: readonly string[]): 
   }
   return (socket) => {
     const address = clientAddress({ ip: undefined, socket });
-    // Not counted either, for other addresses of its network.
+    // A proxy does not count for other addresses of its network either.
     if (proxies.check(address, familyOf(address))) {
       return true;
     }
@@ -40,4 +40,4 @@ export function addressLimit(limit: number, trustedProxies: readonly string[]): 
   };
 }
 
-const limitOf = (network: string, limit: number) => (network.endsWith('/48') ? CLIENTS_OF_SITE * limit : limit);
+const limitOf = (network: string, limit: number) => (isSite(network) ? CLIENTS_OF_SITE * limit : limit);

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Request } from 'express';
-import { clientAddress, networksOf } from '../requests/client-address.js';
+import { clientNetwork } from '../requests/client-address.js';
 
 /** Maximum characters of complete responses that wait in this process, because clients do not read them. */
 const MAX_UNREAD = 32 * 2 ** 20;
@@ -25,9 +25,9 @@ export function unreadLimit(onCut: () => void): (response: ServerResponse) => vo
     unread.delete(response);
   };
   return (response) => {
-    const [client = ''] = networksOf(clientAddress(response.req as Request));
-    unread.set(response, { client, size: response.writableLength });
-    total += response.writableLength;
+    const size = response.writableLength;
+    unread.set(response, { client: clientNetwork(response.req as Request), size });
+    total += size;
     response.once('close', () => remove(response));
     // The new response stays, even if it alone exceeds the limit.
     while (total > MAX_UNREAD && unread.size > 1) {

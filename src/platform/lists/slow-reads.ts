@@ -11,7 +11,7 @@ import type { ReadReplica } from '../database/read-replica.js';
 import { MOST_FILTERS, QUICK, type Reader, sharesOf } from '../database/reader.js';
 import { readAlone } from '../database/run-statement.js';
 import { sendInTransaction } from '../database/transactions.js';
-import { clientAddress, networksOf } from '../requests/client-address.js';
+import { clientNetwork } from '../requests/client-address.js';
 import { currentRequest } from '../requests/request.js';
 import { badRequest } from '../problems/problem-types.js';
 import { invalidRequest, Problem } from '../problems/problem.js';
@@ -183,5 +183,5 @@ export function onReplicaOrPrimary<T>(
 
 /** The id of the token whose budget a list uses; on public routes, the address or, with IPv6, its /64 network. */
 export function budgetKeyOf(request: Request | undefined): string {
-  return request?.user?.id ?? (request && networksOf(clientAddress(request))[0]) ?? '';
+  return request?.user?.id ?? (request && clientNetwork(request)) ?? '';
 }
