@@ -42,7 +42,7 @@ it('admits as many as have closed, and reports a client once', () => {
   expect(reports).toEqual(['2001:db8::/64']);
 });
 
-it('admits five times as many from an IPv6 /48, whatever its /64 networks [connections-of-address]', () => {
+it('admits five times as many from an IPv6 /48, over all its /64 networks [connections-of-address]', () => {
   reports.length = 0;
   const admits = addressLimit(LIMIT, []);
   const site = Array.from({ length: 20 }, (_, index) => socketOf(`2001:db8:0:${index}::1`));
