@@ -1,7 +1,6 @@
 import { Logger } from '@nestjs/common';
 import type { Span } from '@opentelemetry/api';
 import type { Request, RequestHandler } from 'express';
-import { Histogram } from 'prom-client';
 import { shownPath } from '../errors/redaction.js';
 import { SERVICE_NAME } from '../service/service.js';
 import { failSpan, inRequestSpan } from '../tracing/tracing.js';
@@ -16,13 +15,9 @@ const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PAT
 /** Measures, logs and traces requests, without headers, query or body. A request without a response has no status. */
 export function observeRequests(metrics: Metrics): RequestHandler {
   const logger = new Logger();
-  const durations = new Histogram({
-    name: `${SERVICE_NAME}_http_request_duration_seconds`,
-    help: 'Time from the start of a request to the end of its response',
-    labelNames: ['method', 'route', 'status'],
-    buckets: BUCKETS,
-    registers: [metrics.registry],
-  });
+  const help = 'Time from the start of a request to the end of its response';
+  const labelNames = { method: [], route: [], status: [] };
+  const durations = metrics.histogram({ name: 'http_request_duration_seconds', help, labels: labelNames }, BUCKETS);
   let inFlight = 0;
   metrics.gauge({ name: 'http_requests_in_flight', help: 'Requests without a complete response' }, () => inFlight);
   return (request, response, next) => {
