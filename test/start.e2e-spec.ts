@@ -8,6 +8,7 @@ import { HttpAdapterHost, ModuleRef } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
 import { startApp } from '../src/bootstrap.js';
 import { AppModule } from '../src/app.module.js';
+import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
 import { Configuration } from '../src/platform/config/configuration.js';
 import { readConfiguration } from '../src/platform/config/read-configuration.js';
 import { Database } from '../src/platform/database/database.js';
@@ -96,6 +97,13 @@ describe('the first start', () => {
       expect(command).toMatch(new RegExp(`curl -H "Authorization: Bearer ${token}" .*${address}/v1/items$`));
     }
     expect(await service.end('SIGTERM')).toBe(0);
+  });
+
+  it('issues no token if LOG_LEVEL would hide it', async () => {
+    const variables = { ...serverDefaults, ...(await createEmbedded()).environment, LOG_LEVEL: 'warn' };
+    const app = await startApp(readConfiguration(variables));
+    expect(await app.get(AccessTokensService).list()).toEqual([]);
+    await app.close();
   });
 });
 

@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import DataLoader from 'dataloader';
 import { In, IsNull, Repository } from 'typeorm';
-import { Configuration, logsInfo } from '../config/configuration.js';
+import { Configuration } from '../config/configuration.js';
 import { OperatorError } from '../errors/operator-error.js';
 import { readerOf } from '../database/app-data-source.js';
 import type { Statement } from '../database/database-client.js';
@@ -48,7 +48,8 @@ export class AccessTokensService {
 
   /** Issues a first token if an embedded database has none, unless `LOG_LEVEL` hides it. */
   async issueFirst(): Promise<string | undefined> {
-    const isFirst = logsInfo(this.configuration) && this.database.isEmbedded && (await this.tokens.count()) === 0;
+    const isShown = ['info', 'debug', 'trace'].includes(this.configuration.LOG_LEVEL);
+    const isFirst = isShown && this.database.isEmbedded && (await this.tokens.count()) === 0;
     if (!isFirst) {
       return undefined;
     }

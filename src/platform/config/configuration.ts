@@ -108,7 +108,3 @@ function Needs(other: keyof Configuration): PropertyDecorator {
     isUnset(value) || !isUnset((configuration as Configuration)[other]);
   return Rule('needs', `needs ${other}`, isMet);
 }
-
-export function logsInfo({ LOG_LEVEL }: Configuration): boolean {
-  return ['info', 'debug', 'trace'].includes(LOG_LEVEL);
-}
