@@ -215,3 +215,11 @@ it('a module gets variables of its own, from the same environment as the platfor
   expect(['RATE_LIMIT', 'CATS_NAP', 'CATS_KEY'].map((name) => one.service.get<unknown>(name))).toEqual([7, 2.5, 'canary']);
   expect(inspect([one, two], { showHidden: true, depth: 9 }) + JSON.stringify([one, two])).not.toContain('canary');
 });
+
+it('a module may have variables without rules', () => {
+  class DogsVariables {
+    readonly DOGS_NAME: string = 'Rex';
+  }
+  const read = variables(DogsVariables);
+  expect(withConfiguration(readConfiguration({ DOGS_NAME: 'Bello' }), read)).toMatchObject({ DOGS_NAME: 'Bello' });
+});

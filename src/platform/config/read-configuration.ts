@@ -123,7 +123,6 @@ function preventPrinting(target: object): void {
     ConfigModule.forRoot({
       isGlobal: true,
       ignoreEnvFile: true,
-      validatePredefined: false,
       load: [variables(Configuration)],
     }),
   ],
