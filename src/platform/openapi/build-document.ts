@@ -87,10 +87,8 @@ function listsOf({ parameters = [] }: DocumentedOperation): string[] {
 
 /** Gives handlers that decorators have wrapped the name of their method: @nestjs/swagger makes operation ids of names. */
 function nameHandlers(routes: readonly Route[]): void {
-  for (const [handler, [first, ...others]] of Map.groupBy(routes, (route) => route.handler)) {
-    if (first && others.every(({ name }) => name === first.name)) {
-      Object.defineProperty(handler, 'name', { value: first.name });
-    }
+  for (const { handler, name } of routes) {
+    Object.defineProperty(handler, 'name', { value: name });
   }
 }
 

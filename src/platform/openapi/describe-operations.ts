@@ -156,7 +156,7 @@ function describeResponses(
   const declared = Object.keys(operation.responses).filter((status) => /^[45]\d\d$/.test(status));
   for (const status of new Set([...byStatus.keys(), ...declared.map(Number)])) {
     const alike = byStatus.get(status) ?? [];
-    const isBeforeLimit = alike.length > 0 && alike.every(({ type }) => WITHOUT_LIMIT.has(type));
+    const isBeforeLimit = alike.every(({ type }) => WITHOUT_LIMIT.has(type));
     const names = alike.flatMap(({ headers }) => Object.keys(headers));
     const { description, headers } = operation.responses[status] ?? {};
     // Paths instead of Markdown links, for generated code. The console turns them into links.
