@@ -175,9 +175,11 @@ it('takes properties with a setter, and no other name that a prototype has', asy
   class Employee extends Person {}
   const found = (await new RequestValidationPipe().transform({ age: 5 }, { type: 'body', metatype: Employee })) as Person;
   expect([found.age, found.isAdult]).toEqual([5, false]);
-  const hostile = JSON.parse('{"age": 5, "isAdult": true, "__proto__": {"isAdult": true}, "toString": 1}') as object;
+  const hostile = JSON.parse(
+    '{"age": 5, "isAdult": true, "__proto__": {"isAdult": true}, "prototype": 1, "toString": 1}',
+  ) as object;
   const refused = new RequestValidationPipe().transform(hostile, { type: 'body', metatype: Employee });
-  const unknown = ['/isAdult', '/__proto__', '/toString'];
+  const unknown = ['/isAdult', '/__proto__', '/prototype', '/toString'];
   await expect(refused).rejects.toMatchObject({ errors: unknown.map((pointer) => ({ pointer, code: 'unknown' })) });
 });
 
@@ -192,6 +194,14 @@ it('reports all faults beside a lone surrogate, for which some rules throw [text
   const faults = { '/email': 'character', '/others/0': 'character', '/age': 'is_int' };
   const expected = Object.entries(faults).map(([pointer, code]): unknown => expect.objectContaining({ pointer, code }));
   await expect(refused).rejects.toMatchObject({ errors: expect.arrayContaining(expected) });
+});
+
+it('validates a part with its Standard Schema, whatever class its parameter has', async () => {
+  const schema = {
+    '~standard': { version: 1 as const, vendor: 'own', validate: () => ({ issues: [{ message: 'is wrong' }] }) },
+  };
+  const key = new RequestValidationPipe().transform('a', { type: 'param', data: 'id', metatype: URL, schema });
+  await expect(key).rejects.toMatchObject({ errors: [{ parameter: 'id', code: 'type', detail: 'is wrong' }] });
 });
 
 it('takes no names out of objects that it does not validate', async () => {
