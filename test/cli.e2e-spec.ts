@@ -1,8 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineScope } from '../src/platform/auth/scopes.guard.js';
 import { generateToken, isWellFormedToken } from '../src/platform/auth/token-format.js';
 import { runCommand } from './support/commands.js';
+import { preload } from './support/doctor.js';
 import { type LogLine, type Outcome, runCli, ServiceProcess } from './support/process.js';
 import { createTestDatabase, tablesOf, testDirectory } from './support/test-database.js';
 
@@ -284,4 +286,19 @@ describe('--help', () => {
     );
     expect(texts[1]).toMatch(/or 0h \(default: 24h\) .* or never \(default: as long as the old token\)/);
   });
+});
+
+it('openapi fails if the document cannot be written', () => {
+  const out = openSync('/dev/full', 'w');
+  const { status } = spawnSync(process.execPath, ['dist/cli.js', 'openapi'], { stdio: ['ignore', out, 'ignore'] });
+  closeSync(out);
+  expect(status).toBe(1);
+});
+
+it('reports a rejection that it does not handle with its message, without its other parts', async () => {
+  // When the first signal is handled, long before the application is loaded.
+  const reject = `() => Promise.reject({ message: 'No', input: '${misplaced}' })`;
+  const early = `process.on('newListener', (name) => { if (name === 'SIGTERM') setTimeout(${reject}, 1) })`;
+  const { code, stderr } = await runCli(['token', 'generate'], preload(early));
+  expect([code, stderr]).toEqual([1, 'object: No\n']);
 });
