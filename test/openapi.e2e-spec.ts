@@ -3,13 +3,13 @@ import { readFileSync } from 'node:fs';
 import { type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
-import { Controller, Get, Module } from '@nestjs/common';
-import { ApiNotFoundResponse, ApiOkResponse } from '@nestjs/swagger';
+import { Controller, Get, Module, Param } from '@nestjs/common';
+import { ApiBearerAuth, ApiNotFoundResponse, ApiOkResponse } from '@nestjs/swagger';
 import { apiDescription } from '../src/api-description.js';
 import { createApp } from '../src/app.js';
 import { ItemsModule } from '../src/items/items.module.js';
 import { readConfiguration } from '../src/platform/config/read-configuration.js';
-import { Operation, RequireScopes, Text, VersionedResponseOf } from '../src/platform/index.js';
+import { notFound, Operation, RequireScopes, Text, Uuid, VersionedResponseOf } from '../src/platform/index.js';
 import { buildDocument } from '../src/platform/openapi/build-document.js';
 import { OpenApiDocument } from '../src/platform/openapi/openapi-document.js';
 import { PlatformModule } from '../src/platform/platform.module.js';
@@ -107,6 +107,27 @@ describe('openapi.json', () => {
     await app.close();
   });
 
+  it('names the scheme of the service beside that of @ApiBearerAuth(), and a problem once that the platform names, too', async () => {
+    class VisitPath {
+      @Uuid({ description: 'Its id.', example: '0190163d-8694-739b-aea5-966c26f8ad91' }) declare readonly at: string;
+    }
+    @RequireScopes('visits:read')
+    @Controller('visits')
+    class VisitsController {
+      @Get(':at')
+      @ApiBearerAuth()
+      @Operation({ summary: 'Get a visit', problems: [notFound] })
+      visit(@Param() _path: VisitPath): void {}
+    }
+    @Module({ imports: [PlatformModule, ItemsModule], controllers: [VisitsController] })
+    class VisitsModule {}
+    const app = await createApp(readConfiguration({ LOG_LEVEL: 'silent' }), VisitsModule);
+    const { security, responses } = app.get(OpenApiDocument).get().paths['/v1/visits/{at}']?.get ?? { responses: {} };
+    expect(security).toBeUndefined();
+    expect(responses['404']).toMatchObject({ description: 'Not found (`/docs/problems#not-found`)' });
+    await app.close();
+  });
+
   it('is what a function makes of the document of @nestjs/swagger, as nestjs-zod needs it', async () => {
     const app = await createApp(readConfiguration({ LOG_LEVEL: 'silent' }));
     const routes = routesOf(app);
@@ -128,6 +149,8 @@ describe('openapi.json', () => {
   it('links every problem to its documentation', async () => {
     const { api } = service;
     const page = await (await fetch(`${api.origin}/docs/problems`)).text();
+    // An example of the document, also of two for one status.
+    expect(page).toContain('"pointer": "/name"');
     for (const [status, { description, content = {} }] of contract.operations.flatMap(({ operation }) =>
       Object.entries(operation.responses).filter(([code]) => Number(code) >= 400),
     )) {
@@ -165,6 +188,7 @@ describe('Swagger UI', () => {
     expect(policy).not.toMatch(/unsafe|upgrade-insecure-requests|https?:/);
     const html = await page.text();
     expect(html).not.toMatch(/<style|style=|<script>|https?:/);
+    expect(html).toMatch(/<a href="\.\/docs"\s+aria-current="page"/);
     const files = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file = '']) => file);
     expect(files.length).toBeGreaterThanOrEqual(4);
     for (const file of files) {

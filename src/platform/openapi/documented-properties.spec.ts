@@ -1,6 +1,18 @@
 import { ApiProperty, PartialType } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
-import { ArrayMaxSize, IsArray, IsEnum, IsIn, IsInt, IsOptional, IsString, Length, ValidateNested } from 'class-validator';
+import {
+  ArrayMaxSize,
+  IsArray,
+  IsDateString,
+  IsEmail,
+  IsEnum,
+  IsIn,
+  IsInt,
+  IsOptional,
+  IsString,
+  Length,
+  ValidateNested,
+} from 'class-validator';
 import { collectRules, rulesOf } from '../validation/rule.js';
 import { checkClassNames, documentedProperties, documentRules } from './documented-properties.js';
 
@@ -27,6 +39,12 @@ class Tags {
 
   @IsInt()
   declare count: number;
+
+  @IsEmail()
+  declare address: string;
+
+  @IsDateString()
+  declare since: string;
 }
 
 class Author {
@@ -113,6 +131,8 @@ it('documents the types that the decorators of class-validator imply', () => {
     names: { type: 'string', isArray: true, required },
     words: { type: 'array', items: {}, isArray: false, required },
     count: { type: 'integer', isArray: false, required },
+    address: { type: 'string', format: 'email', isArray: false, required },
+    since: { type: 'string', format: 'date-time', isArray: false, required },
   });
 });
 
