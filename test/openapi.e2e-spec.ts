@@ -4,12 +4,12 @@ import { type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:ht
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { Controller, Get, Module, Param } from '@nestjs/common';
-import { ApiBearerAuth, ApiNotFoundResponse, ApiOkResponse } from '@nestjs/swagger';
+import { ApiBearerAuth, ApiExcludeController, ApiNotFoundResponse, ApiOkResponse } from '@nestjs/swagger';
 import { apiDescription } from '../src/api-description.js';
 import { createApp } from '../src/app.js';
 import { ItemsModule } from '../src/items/items.module.js';
 import { readConfiguration } from '../src/platform/config/read-configuration.js';
-import { notFound, Operation, RequireScopes, Text, Uuid, VersionedResponseOf } from '../src/platform/index.js';
+import { notFound, Operation, Public, RequireScopes, Text, Uuid, VersionedResponseOf } from '../src/platform/index.js';
 import { buildDocument } from '../src/platform/openapi/build-document.js';
 import { OpenApiDocument } from '../src/platform/openapi/openapi-document.js';
 import { PlatformModule } from '../src/platform/platform.module.js';
@@ -125,6 +125,28 @@ describe('openapi.json', () => {
     const { security, responses } = app.get(OpenApiDocument).get().paths['/v1/visits/{at}']?.get ?? { responses: {} };
     expect(security).toBeUndefined();
     expect(responses['404']).toMatchObject({ description: 'Not found (`/docs/problems#not-found`)' });
+    await app.close();
+  });
+
+  it('names the scopes of a controller whose handler another one inherits that it leaves out', async () => {
+    class BaseController {
+      @Get()
+      @Operation({ summary: 'Count the visits' })
+      countVisits(): void {}
+    }
+    @RequireScopes('visits:read')
+    @Controller('visits')
+    class VisitsController extends BaseController {}
+    @Public()
+    @ApiExcludeController()
+    @Controller('counter')
+    class CounterController extends BaseController {}
+    @Module({ imports: [PlatformModule, ItemsModule], controllers: [VisitsController, CounterController] })
+    class VisitsModule {}
+    const app = await createApp(readConfiguration({ LOG_LEVEL: 'silent' }), VisitsModule);
+    const { get } = app.get(OpenApiDocument).get().paths['/v1/visits'] ?? {};
+    expect(get).toMatchObject({ 'x-required-scopes': ['visits:read'], responses: { 401: expect.anything() } });
+    expect(get?.security).toBeUndefined();
     await app.close();
   });
 

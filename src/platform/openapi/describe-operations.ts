@@ -1,4 +1,4 @@
-import type { OpenAPIObject } from '@nestjs/swagger';
+import { DECORATORS, type OpenAPIObject } from '@nestjs/swagger';
 import { unauthorizedProblem } from '../auth/bearer-auth.guard.js';
 import { TOKEN_PREFIX } from '../auth/token-format.js';
 import { insufficientScopeProblem, scopesOf, tokenPolicyOf } from '../auth/scopes.guard.js';
@@ -47,7 +47,9 @@ const WITHOUT_LIMIT: ReadonlySet<ProblemType> = new Set([unauthorizedProblem().t
  * @throws OperatorError if handlers share a name, which is the operation id, or one handles all methods
  */
 export function describeOperations(document: OpenAPIObject, routes: readonly Route[]): Map<Route['handler'], Call> {
-  const byId = Map.groupBy(routes, operationIdOf);
+  // A controller that is left out can inherit a handler of one that is not.
+  const shown = routes.filter(({ controller }) => !Reflect.hasMetadata(DECORATORS.API_EXCLUDE_CONTROLLER, controller));
+  const byId = Map.groupBy(shown, operationIdOf);
   const counts = new Map<string, number>();
   const described = new Map<Route['handler'], Call>();
   const calls: { scope: string; call: string }[] = [];
