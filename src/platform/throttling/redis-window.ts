@@ -34,8 +34,6 @@ export function createRedis({ kind, nodes, tls, options }: RedisLocation, passwo
     // Otherwise the time that Redis estimates for loading its data, in which it can be wrong by seconds.
     maxLoadingRetryTime: TIMES.retry,
     connectionName: SERVICE_NAME,
-    maxRetriesPerRequest: 0,
-    autoResendUnfulfilledCommands: false,
     retryStrategy: never,
     // A server that became a replica keeps its connections: a new one reaches its successor once the address points to it.
     reconnectOnError: ({ message }) => message.includes('READONLY'),
