@@ -11,8 +11,8 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'limit-headers',
     file: 'src/platform/throttling/rate-limit.guard.ts',
-    search: 'Math.max(0, limit - totalHits)',
-    replace: 'limit - totalHits + 1',
+    search: 'r=${limit - totalHits}',
+    replace: 'r=${limit - totalHits + 1}',
     tests: ['test/rate-limit.e2e-spec.ts'],
   },
   {

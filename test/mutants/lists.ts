@@ -66,7 +66,7 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'id-monotonic',
     file: 'src/platform/ids/id.ts',
-    search: 'now > msecs || seq === 0xffff_ffff) {\n    msecs = Math.max(now, msecs + 1);',
+    search: 'now > msecs) {\n    msecs = now;',
     replace: 'now !== msecs) {\n    msecs = now;',
   },
   {

@@ -199,7 +199,7 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'forwarded-port-ignored',
     file: 'src/platform/requests/client-address.ts',
-    search: 'ip === remoteAddress || isIP(ip) > 0 ? ip : remoteAddress',
+    search: 'isIP(ip) > 0 ? ip : remoteAddress',
     replace: 'ip || remoteAddress',
     tests: ['src/platform/requests/client-address.spec.ts'],
   },

@@ -126,7 +126,7 @@ function fail(request: Request, problem: Problem): void {
 async function readBytes(request: Request, { limit }: BodyOptions): Promise<Buffer> {
   expectBody(request, limit);
   try {
-    return await getRawBody(request, { limit, length: request.headers['content-length'] ?? null });
+    return await getRawBody(request, { limit });
   } catch (error) {
     if (error instanceof Problem) {
       throw error;

@@ -179,13 +179,13 @@ function endLater(...given: [response: Response, text: string, encoding: BufferE
 
 /**
  * Rewrites request targets to which Express would respond before the guards: those without a path (`http://host`, `*`), and
- * those with a path that it cannot decode, whose percent signs are encoded, so that it is not found. Also encodes fragments
- * and spaces, which a target may not have (RFC 9112, section 3.2), because Express would find another path.
+ * those with a path that it cannot decode, whose percent signs are encoded, so that it is not found. Also encodes fragments,
+ * which a target may not have (RFC 9112, section 3.2), because Express would find another path.
  */
 export function normalizeTarget(request: IncomingMessage): void {
   const { url = '' } = request;
   const local = url.startsWith('/') ? url : `/${url.replace(/^https?:\/\/[^/?]*\/?/i, '')}`;
-  const target = local.replaceAll(/[#\s]/g, encodeURIComponent);
+  const target = local.replaceAll('#', '%23');
   const [path = ''] = target.split('?', 1);
   request.url = path.includes('%') && !isDecodable(path) ? path.replaceAll('%', '%25') + target.slice(path.length) : target;
 }

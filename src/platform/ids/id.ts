@@ -17,8 +17,8 @@ export function newId(): string {
   }
   const random = pool.subarray(used, (used += 16));
   const now = Date.now();
-  if (now > msecs || seq === 0xffff_ffff) {
-    msecs = Math.max(now, msecs + 1);
+  if (now > msecs) {
+    msecs = now;
     seq = random.readUInt32BE() >>> 1;
   } else {
     seq += 1;

@@ -52,7 +52,7 @@ export class RateLimitGuard extends ThrottlerGuard {
   private async count(request: Request, key: string, name: string, limit: number, ttl: number): Promise<true> {
     const { totalHits, timeToExpire, isBlocked } = await this.storageService.increment(key, ttl, limit, 0, name);
     request.res?.setHeader('RateLimit-Policy', `"${name}";q=${limit};w=${ttl / 1000}`);
-    request.res?.setHeader('RateLimit', `"${name}";r=${Math.max(0, limit - totalHits)};t=${timeToExpire}`);
+    request.res?.setHeader('RateLimit', `"${name}";r=${limit - totalHits};t=${timeToExpire}`);
     if (isBlocked) {
       throw rateLimitedProblem(limit, ttl / 1000, Math.max(1, timeToExpire));
     }
