@@ -285,7 +285,8 @@ describe('an access token', () => {
     const rotate = (id: string) => tokens.rotate(id, { overlap: 0 }, TESTER);
     await service.newClient('rotated once');
     const id = await idOf('rotated once');
-    await rotate(id);
+    const outcomes = await Promise.allSettled([rotate(id), rotate(id)]);
+    expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
     const next = (await tokens.list()).at(-1)?.id ?? '';
     await expect(rotate(id)).rejects.toThrow(`is already replaced by ${next}`);
     await tokens.revoke({ id: next }, TESTER);
@@ -299,6 +300,13 @@ describe('an access token', () => {
     expect(row).toMatchObject({ name: 'narrow', scopes: ['items:read'] });
     const client = new Api(service.api.origin, token);
     expect([(await client.list()).status, (await client.create({ name: 'x' })).status]).toEqual([200, 403]);
+  });
+
+  it('is replaced without a longer life, however long the overlap is', async () => {
+    const expiresAt = new Date(Date.now() + 3_600_000);
+    await service.newClient('one hour', { expiresAt });
+    const { replacedExpiresAt } = await tokens.rotate(await idOf('one hour'), { overlap: 86_400_000 }, TESTER);
+    expect(Math.abs(Number(replacedExpiresAt) - Number(expiresAt))).toBeLessThan(1000);
   });
 
   it('is revoked alone: the one that it replaced stays valid for its overlap [revoke-one-token]', async () => {

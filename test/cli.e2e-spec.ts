@@ -198,6 +198,11 @@ describe('token', () => {
 
   it('rotate takes an overlap of nothing, and a lifetime without an end', async () => {
     const ended = ['--overlap', '0h', '--expires', 'never'];
+    const [issued] = auditOf(await cli('token', 'issue', '--name', 'short', '--expires', '1h'));
+    const rotated = await cli('token', 'rotate', String(issued?.['tokenId']), ...ended);
+    expect(rotated.stderr).toMatch(
+      /^Issued token \S+ "short", valid until it is revoked\. .* The replaced token \S+ is no longer valid\.$/m,
+    );
     const { stderr } = await cli('token', 'rotate', '0190163d-8694-739b-aea5-966c26f8ad91', ...ended);
     expect(stderr).toBe(
       'The token 0190163d-8694-739b-aea5-966c26f8ad91 is unknown. Rotate a token that is in use, see `token list`, or issue a new one.\n',

@@ -39,15 +39,37 @@ it('remembers 10,000 valid tokens, and none that nobody issued', async () => {
   expect(isKnown()).toBe(false);
 });
 
+/** With a `TOKEN_CACHE_TTL` of 0.1 seconds. */
+function strategyWith(verify: () => Promise<Verdict>): BearerStrategy {
+  const configuration = Object.assign(new Configuration(), { TOKEN_CACHE_TTL: 0.1 });
+  return new BearerStrategy({ verify } as unknown as AccessTokensService, staticTokens, {} as JwtVerifier, configuration);
+}
+
+it('remembers a valid token from the start of its look-up, whose result can be as old as that [revocation-time]', async () => {
+  const strategy = strategyWith(() => delay(150, VALID));
+  const request = requestWith(generateToken());
+  expect(await strategy.verify(request)).toEqual(VALID);
+  await delay(5);
+  expect(strategy.immediateVerdict(request)).toBeUndefined();
+});
+
+it('forgets a token that expires in the millisecond of its look-up [expiry-at-once]', async () => {
+  const clock = jest.spyOn(Date, 'now').mockReturnValue(Date.now());
+  const strategy = strategyWith(() => Promise.resolve({ ...VALID, until: Date.now() }));
+  const request = requestWith(generateToken());
+  await strategy.verify(request);
+  clock.mockRestore();
+  await delay(5);
+  expect(strategy.immediateVerdict(request)).toBeUndefined();
+});
+
 it('remembers a valid token for TOKEN_CACHE_TTL, also if the clock is set back during its look-up', async () => {
   const clock = jest.spyOn(Date, 'now');
   const verify = () => {
     clock.mockReturnValue(Date.now() - 3_600_000);
     return Promise.resolve(VALID);
   };
-  const tokens = { verify } as unknown as AccessTokensService;
-  const configuration = Object.assign(new Configuration(), { TOKEN_CACHE_TTL: 0.1 });
-  const strategy = new BearerStrategy(tokens, staticTokens, {} as JwtVerifier, configuration);
+  const strategy = strategyWith(verify);
   const request = requestWith(generateToken());
   await strategy.verify(request);
   clock.mockRestore();
