@@ -4,7 +4,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
-import { Controller, Get, Injectable, Module, type OnModuleDestroy, StreamableFile } from '@nestjs/common';
+import { Controller, Get, Injectable, Logger, Module, type OnModuleDestroy, StreamableFile } from '@nestjs/common';
 import { startApp } from '../src/bootstrap.js';
 import { ItemsModule } from '../src/items/items.module.js';
 import { PlatformModule } from '../src/platform/platform.module.js';
@@ -267,6 +267,17 @@ describe('SHUTDOWN_DELAY', () => {
     expect(service.linesOf('request').filter(({ route }) => route === '/v1/items')).toHaveLength(5);
     expect(performance.now() - signalled).toBeGreaterThanOrEqual(15_000);
   });
+
+  it('is skipped by a service that does not listen yet', async () => {
+    // When the application begins to handle it, beside what ends the process until then.
+    const early = `process.on('newListener', (name) => {
+      if (name === 'SIGTERM' && process.listenerCount(name) === 1) setTimeout(process.kill, 1, process.pid, name);
+    })`;
+    const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(early)}`;
+    const service = ServiceProcess.spawn({ ...away, SHUTDOWN_DELAY: '600', SHUTDOWN_TIMEOUT: '900', NODE_OPTIONS });
+    const { code } = await service.ended;
+    expect([code, service.has('shutting down'), service.has('Listening on ')]).toEqual([0, true, false]);
+  });
 });
 
 describe('SHUTDOWN_TIMEOUT', () => {
@@ -278,6 +289,7 @@ describe('SHUTDOWN_TIMEOUT', () => {
     })
     class SlowModule {}
     const exit = jest.spyOn(process, 'exit').mockImplementation(() => undefined as never);
+    const error = jest.spyOn(Logger.prototype, 'error');
     const variables = {
       ...away,
       LOG_LEVEL: 'silent',
@@ -298,7 +310,9 @@ describe('SHUTDOWN_TIMEOUT', () => {
     await eventually(() => exit.mock.calls.length === 1);
     resolve();
     await eventually(() => exit.mock.calls.length === 2);
-    exit.mockRestore();
+    // No request was in flight.
+    expect(error).not.toHaveBeenCalled();
+    jest.restoreAllMocks();
   });
 
   it('limits how long a request that never finishes can delay the exit [shutdown-timeout]', async () => {
