@@ -106,7 +106,11 @@ describe('an ordinary module', () => {
 
   it('responds 409 to a name that exists [database-conflict] [database-errors-mapped]', async () => {
     const { name } = await create();
+    const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
     expect((await call('POST', '', { name, age: 1 })).body).toMatchObject({ status: 409, type: '/docs/problems#conflict' });
+    const reason = expect.stringContaining('duplicate key value') as string;
+    expect(warn).toHaveBeenCalledWith({ msg: 'The request conflicts with stored data.', reason });
+    warn.mockRestore();
   });
 
   it('warns at the start that a retried create creates a duplicate', async () => {

@@ -50,8 +50,8 @@ const rows: Record<number, Record<string, string | Buffer | Row>> = {
     'a body on GET': { body: '{"name":"x"}', headers: [JSON_TYPE] },
     'a GET whose body does not arrive': withHeaders(JSON_TYPE, 'Content-Length: 12'),
     'an unknown expectation': withHeaders('Expect: miracles'),
-    'a Host with an IPv6 address': 'GET /livez HTTP/1.1\r\nHost: [::1]:3000\r\n\r\n',
-    ...targets('http://evil.example/v1/items http://[::1 http://x:abc/v1/items http://host?x=1'),
+    'a Host with an IPv6 address': 'GET /livez HTTP/1.1\r\nHost: [::ffff:7F00:1]:3000\r\n\r\n',
+    ...targets('HTTPS://x/v1/items http://evil.example/v1/items http://[::1 http://x:abc/v1/items http://host?x=1'),
   },
   201: {
     'an expectation of HTTP/1.0': { version: '1.0', ...post('{"name":"x"}', [JSON_TYPE, 'Expect: 100-continue']) },

@@ -49,6 +49,14 @@ function wrap(_request: Request, response: Response, next: NextFunction): void {
   next();
 }
 
+/** As of a session store that fails. */
+function breakEnd(_request: Request, response: Response, next: NextFunction): void {
+  response.end = () => {
+    throw new Error('The session is not saved.');
+  };
+  next();
+}
+
 @RequireScopes('shelves:read')
 @Controller('shelves')
 class ShelvesController {
@@ -64,6 +72,11 @@ class ShelvesController {
 
   @Get('wrapped')
   wrapShelves(): string[] {
+    return this.listShelves();
+  }
+
+  @Get('broken')
+  breakShelves(): string[] {
     return this.listShelves();
   }
 
@@ -103,6 +116,7 @@ class LateModule implements NestModule {
     consumer.apply(SeenMiddleware).forRoutes('open');
     consumer.apply(refuse).forRoutes('closed', 'inner{/*path}');
     consumer.apply(wrap).forRoutes('shelves/wrapped');
+    consumer.apply(breakEnd).forRoutes('shelves/broken');
     consumer.apply(publicPath).forRoutes('open', 'v1/shelves', 'static/public');
   }
 }
@@ -136,6 +150,12 @@ it('leaves the response to a method that middleware has replaced [middleware-wor
   const problem = await send('GET', '/v1/shelves/wrapped?other=1');
   expect(problem).toMatchObject({ status: 400, text: expect.stringMatching(/^\{"data":\{"type":".*invalid-parameters"/) });
   expect(problem.headers.get('content-type')).toBe('application/problem+json; charset=utf-8');
+});
+
+it('cuts the response if a method that middleware has replaced fails, and no other', async () => {
+  const all = ['/v1/shelves', '/v1/shelves/broken', '/v1/items'].map((path) => send('GET', path));
+  const statuses = (await Promise.allSettled(all)).map((each) => (each.status === 'fulfilled' ? each.value.status : 0));
+  expect(statuses).toEqual([200, 0, 200]);
 });
 
 it('prefers the more specific route, in whatever order a controller declares them [specific-routes-first]', async () => {
