@@ -207,6 +207,18 @@ describe('in the order of a column, within a base condition', () => {
     }
   });
 
+  it('accepts a cursor from any time, in whatever order the conditions are written [cursor-never-expires]', async () => {
+    // Made in 2026.
+    const [newest, latest] = [
+      'Av_______3__v__________83xFGhdLlCZOWOT4jzo8ZuNpKeA3r7A9iqnmbnRvQHQ',
+      'Av_______3__v__________qMZ6nAq1PTzERKsa4BMPIMjAyNi0wMS0wMSAwMDowMDowMC4wMDAwMDQrMDBl7iu8n1wtA9SGzxFinMd7',
+    ];
+    const after = async (...given: [string, ListOptions<Note>]) => (await find(...given)).items.map(({ title }) => title);
+    expect(await after(newest, { where: { hiddenAt: null, topic: "o'clock" } })).toEqual(['x']);
+    expect(await after(newest, { where: { topic: "o'clock", hiddenAt: null } })).toEqual(['x']);
+    expect(await after(latest, { where: { topic: 'clocks' }, order: latestOfTopic })).toEqual(['e', 'd']);
+  });
+
   it('rejects other operators, null in a list, and several values where the order needs one [where-in]', async () => {
     const refused = (where: object, order?: typeof latestOfTopic) =>
       expect(find(undefined, { where, ...(order && { order }) })).rejects;
