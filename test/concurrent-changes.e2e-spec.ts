@@ -2,7 +2,16 @@ import { jest } from '@jest/globals';
 import { Body, Controller, Delete, Get, HttpStatus, Module, Param, Patch, Post, Put } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
-import { Column, DeleteDateColumn, Entity, PrimaryColumn, Repository, UpdateDateColumn, VersionColumn } from 'typeorm';
+import {
+  Column,
+  DeleteDateColumn,
+  Entity,
+  ManyToOne,
+  PrimaryColumn,
+  Repository,
+  UpdateDateColumn,
+  VersionColumn,
+} from 'typeorm';
 import { ItemsModule } from '../src/items/items.module.js';
 import { PlatformModule } from '../src/platform/platform.module.js';
 import { DatabaseMetrics } from '../src/platform/database/database-metrics.js';
@@ -36,6 +45,12 @@ class Author {
   @Column('text', { name: 'full_name' }) declare name: string;
 }
 
+@Entity('plain_essays')
+class PlainEssay {
+  @PrimaryColumn('uuid') declare id: string;
+  @Column('integer') declare version: number;
+}
+
 // An entity of which TypeORM reads the rows, with a response class of its own, and routes in the other order of decorators.
 
 @Entity('essays')
@@ -51,19 +66,15 @@ class Essay {
   @UpdateDateColumn({ name: 'updated_at', type: 'timestamptz' }) declare updatedAt: Date;
   @VersionColumn({ name: 'essay_version' }) declare version: number;
   @DeleteDateColumn({ name: 'withdrawn_at', type: 'timestamptz' }) declare withdrawnAt?: Date | null | undefined;
-}
-
-@Entity('plain_essays')
-class PlainEssay {
-  @PrimaryColumn('uuid') declare id: string;
-  @Column('integer') declare version: number;
+  @ManyToOne(() => PlainEssay) declare draft?: PlainEssay | null | undefined;
 }
 
 class CreateEssays1767225700009 extends SqlMigration {
   readonly statements = [
     `CREATE TABLE essays (
       id uuid PRIMARY KEY, essay_title text NOT NULL, "authorFull_name" text NOT NULL, secret text NOT NULL,
-      updated_at timestamptz NOT NULL DEFAULT now(), essay_version integer NOT NULL, withdrawn_at timestamptz
+      updated_at timestamptz NOT NULL DEFAULT now(), essay_version integer NOT NULL, withdrawn_at timestamptz,
+      "draftId" uuid
     )`,
     'CREATE TABLE plain_essays (id uuid PRIMARY KEY, version integer NOT NULL)',
   ];
