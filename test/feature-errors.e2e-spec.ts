@@ -172,6 +172,7 @@ const ERRORS: Readonly<Record<string, object>> = {
   object: { statusCode: 422, message: 'Too small.' },
   broken: { statusCode: 502, message: 'secret' },
   other: Object.assign(new Error('secret'), { statusCode: 401 }),
+  wordless: { statusCode: 404 },
   success: { statusCode: 200, message: 'secret' },
   missing: prismaError('P2025'),
   unreachable: prismaError('P1001'),
@@ -299,6 +300,7 @@ it.each([
   ['broken', 502, 'The service failed.'],
   ['other', 500, 'The service failed.'],
   ['success', 500, 'The service failed.'],
+  ['wordless', 500, 'The service failed.'],
 ])('an error in the form of http-errors has its status, as in Nest: %s', async (kind, status, detail) => {
   expect(await call('GET', `/thrown/${kind}`)).toMatchObject({ status, detail });
 });

@@ -24,13 +24,10 @@ export function asProblem(error: unknown, entities: readonly EntityMetadata[] = 
 /** The problem of an error of `http-errors`, which Express throws, or of an object in that form, which Nest accepts, too. */
 function asHttpProblem(error: unknown): Problem | undefined {
   const { message, expose, status, statusCode } = Object(error) as Record<string, unknown>;
-  let code: unknown;
-  if (!Error.isError(error)) {
-    code = typeof message === 'string' ? statusCode : undefined;
-  } else if (typeof expose === 'boolean') {
-    code = status ?? (expose ? 400 : 500);
-  }
-  if (!isErrorStatus(code)) {
+  const [isInForm, code] = Error.isError(error)
+    ? [typeof expose === 'boolean', status]
+    : [typeof message === 'string', statusCode];
+  if (!isInForm || !isErrorStatus(code)) {
     return undefined;
   }
   const type = typeOfStatus(code);
