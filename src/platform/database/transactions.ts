@@ -150,11 +150,6 @@ function sendEnds<T>(own: QueryRunner, client: Client, { begin, end }: Transacti
 
 /** Sends two statements in one write, where TypeORM would wait for the response to the first. */
 async function sendTogether(client: Client, first: () => unknown, second: () => unknown): Promise<void> {
-  if (!client.pipeline) {
-    await first();
-    await second();
-    return;
-  }
   holdUntilEndOfTurn(streamOf(client));
   // If the first fails, so does the second, but later: the error of the first is thrown.
   await Promise.all([first(), second()]);
