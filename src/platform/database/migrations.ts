@@ -132,9 +132,7 @@ export async function applyMigrations(options: PostgresDataSourceOptions, signal
     const pending = await pendingMigrations(dataSource, runner);
     if (pending.length > 0) {
       logger.log({ msg: 'applying migrations', migrations: pending });
-    }
-    await executeMigrations(dataSource, runner, pid, pending, signal);
-    if (pending.length > 0) {
+      await executeMigrations(dataSource, runner, pid, pending, signal);
       await storeDigests(dataSource, runner);
     }
     for (const migration of pending) {
