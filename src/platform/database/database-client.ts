@@ -49,7 +49,7 @@ export class DatabaseClient extends Client {
 
   constructor(config: DatabaseClientConfig = {}) {
     const unreadable = unreadableOf(config);
-    super(unreadable ? {} : { ...config, types: config.types ?? PARSERS });
+    super(unreadable ? {} : { ...config, types: PARSERS });
     this.unreadable = unreadable;
     this.config = config;
     if (config.passwords) {

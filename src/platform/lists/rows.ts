@@ -78,13 +78,12 @@ export function statementsOf<Entity extends ObjectLiteral>({ metadata }: Reposit
 }
 
 function isPlain(metadata: EntityMetadata): boolean {
-  const { columns, relations, embeddeds, listeners, inheritancePattern, treeType, tableType, target, dataSource } = metadata;
+  const { columns, relations, embeddeds, listeners, inheritancePattern, tableType, target, dataSource } = metadata;
   return (
     tableType === 'regular' &&
     // An `EntitySchema` need not have a class.
     typeof target === 'function' &&
     inheritancePattern === undefined &&
-    treeType === undefined &&
     // Values that the database generates would have to be read back. The first version is always 1.
     [relations, embeddeds, listeners, dataSource.subscribers].flat().length === 0 &&
     metadata.getInsertionReturningColumns().every(({ isVersion }) => isVersion) &&
