@@ -203,6 +203,44 @@ it('sends a long response that its client reads slowly to its end', async () => 
   await stopped;
 });
 
+it('closes a connection after a response that ends long after the others, and was to be kept alive', async () => {
+  const { promise: goesOn, resolve: goOn } = Promise.withResolvers<void>();
+  async function* parts() {
+    yield 'first';
+    await goesOn;
+    yield 'last';
+  }
+  @Controller('parts')
+  @RequireScopes('parts')
+  class PartsController {
+    @Get()
+    getParts(): StreamableFile {
+      return new StreamableFile(Readable.from(parts()));
+    }
+  }
+  @Module({ imports: [PlatformModule, ItemsModule], controllers: [PartsController] })
+  class PartsModule {}
+
+  const error = jest.spyOn(Logger.prototype, 'error');
+  const service = await startService({ KEEP_ALIVE_TIMEOUT: '600' }, undefined, PartsModule);
+  const socket = connect(Number(new URL(service.api.origin).port), '127.0.0.1').setEncoding('utf8');
+  let received = '';
+  socket.on('data', (text: string) => (received += text));
+  socket.write(`GET /v1/parts HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.api.token}\r\n\r\n`);
+  await eventually(() => received.includes('first'));
+  expect(received).toContain('\r\nConnection: keep-alive\r\n');
+  const stopped = service.stop();
+  // Until idle connections have been closed.
+  await delay(2500);
+  const closed = once(socket, 'close');
+  goOn();
+  await Promise.all([stopped, closed]);
+  expect(received).toMatch(/last\r\n0\r\n\r\n$/);
+  // That the connection is still open shortly before SHUTDOWN_TIMEOUT.
+  expect(error).not.toHaveBeenCalled();
+  error.mockRestore();
+});
+
 it('ends an event stream of which middleware has replaced `end`', async () => {
   async function* words() {
     for (;;) {
