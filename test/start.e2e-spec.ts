@@ -6,6 +6,7 @@ import { jest } from '@jest/globals';
 import { Logger, Module, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost, ModuleRef } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
+import { DataSource } from 'typeorm';
 import { startApp } from '../src/bootstrap.js';
 import { AppModule } from '../src/app.module.js';
 import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
@@ -99,10 +100,14 @@ describe('the first start', () => {
     expect(await service.end('SIGTERM')).toBe(0);
   });
 
-  it('issues no token if LOG_LEVEL would hide it', async () => {
-    const variables = { ...serverDefaults, ...(await createEmbedded()).environment, LOG_LEVEL: 'warn' };
-    const app = await startApp(readConfiguration(variables));
+  it('issues no token if LOG_LEVEL would hide it, and keeps no lock or setting of the migrations', async () => {
+    const DATA_DIR = join(testDirectory(), 'start', 'silent');
+    const app = await startApp(readConfiguration({ ...serverDefaults, DATA_DIR, LOG_LEVEL: 'warn' }));
     expect(await app.get(AccessTokensService).list()).toEqual([]);
+    // The service has one session of the embedded database, in which the migrations ran.
+    const kept = `SELECT locktype AS kept FROM pg_locks WHERE locktype = 'advisory'
+      UNION ALL SELECT name FROM pg_settings WHERE source = 'session'`;
+    expect(await app.get(DataSource).query(kept)).toEqual([]);
     await app.close();
   });
 });
