@@ -4,7 +4,8 @@ import ipaddr from 'ipaddr.js';
 
 /** Normalized address of the client behind `TRUSTED_PROXIES`, IPv4-mapped ones as IPv4; empty once it has disconnected. */
 export function clientAddress({ ip = '', socket: { remoteAddress = '' } }: Pick<Request, 'ip' | 'socket'>): string {
-  const address = isIP(ip) > 0 ? ip : remoteAddress;
+  // Faster than `ipaddr.process`, which does this, too: a 401 needs the address twice.
+  const address = (isIP(ip) > 0 ? ip : remoteAddress).replace(/^::ffff:(?=\d+\.)/, '');
   return address.includes(':') ? ipaddr.process(address.replace(/%.*/s, '')).toString() : address;
 }
 
