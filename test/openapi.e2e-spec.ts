@@ -128,7 +128,7 @@ describe('openapi.json', () => {
     await app.close();
   });
 
-  it('names the scopes of a controller whose handler another one inherits that it leaves out', async () => {
+  it('names the scopes of a controller, also if one that is left out inherits its handler', async () => {
     class BaseController {
       @Get()
       @Operation({ summary: 'Count the visits' })

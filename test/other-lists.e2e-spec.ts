@@ -207,7 +207,7 @@ describe('in the order of a column, within a base condition', () => {
     }
   });
 
-  it('accepts a cursor from any time, in whatever order the conditions are written [cursor-never-expires]', async () => {
+  it('accepts a cursor from any time, for the conditions in any order [cursor-never-expires]', async () => {
     // Made in 2026.
     const [newest, latest] = [
       'Av_______3__v__________83xFGhdLlCZOWOT4jzo8ZuNpKeA3r7A9iqnmbnRvQHQ',

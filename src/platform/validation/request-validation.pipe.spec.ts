@@ -196,7 +196,7 @@ it('reports all faults beside a lone surrogate, for which some rules throw [text
   await expect(refused).rejects.toMatchObject({ errors: expect.arrayContaining(expected) });
 });
 
-it('validates a part with its Standard Schema, whatever class its parameter has', async () => {
+it('validates a part with its Standard Schema, also if its parameter has a class', async () => {
   const schema = {
     '~standard': { version: 1 as const, vendor: 'own', validate: () => ({ issues: [{ message: 'is wrong' }] }) },
   };
