@@ -553,6 +553,10 @@ class PartsController {
   @Throttle({ default: { limit: 1, ttl: 60_000 } })
   rare(): void {}
 
+  @Get('hourly')
+  @Throttle({ default: { ttl: 3_600_000 } })
+  hourly(): void {}
+
   @Post('shapes')
   shapes(@Body() { shapes }: ShapesDto): boolean[] {
     return shapes.map((shape) => shape instanceof CircleDto);
@@ -1020,6 +1024,9 @@ it('limits a route with @Throttle also to the limit of the service, for a token 
   const statuses = [1, 2].map(async () => (await client.call('GET', '/v1/parts/rare')).status);
   expect((await Promise.all(statuses)).toSorted()).toEqual([200, 429]);
   expect((await client.list()).status).toBe(200);
+  // Without a limit of its own, a route has that of the service, for its time.
+  expect((await client.call('GET', '/v1/parts/hourly')).status).toBe(200);
+  expect((await client.call('GET', '/v1/parts/hourly')).headers.get('ratelimit')).toBe('"route";r=0;t=3600');
   await other.stop();
 });
 

@@ -329,6 +329,13 @@ class ThingsController {
   createFile(): StreamableFile {
     return new StreamableFile(Buffer.from('{}'));
   }
+
+  @Post('bytes')
+  @Idempotent()
+  @Operation({ summary: 'Create bytes', response: ThingDto, status: HttpStatus.CREATED })
+  createBytes(): Buffer {
+    return Buffer.from('{}');
+  }
 }
 
 @ApiTag({ name: 'Envelopes', description: 'What the tests call.' })
@@ -504,10 +511,10 @@ describe('in production', () => {
     await own.stop();
   });
 
-  it('are 500, and nothing is stored, if they are files of requests with a key', async () => {
-    const create = (headers: Record<string, string>) => service.api.call('POST', '/v1/things/file', { headers });
+  it.each(['file', 'bytes'])('are 500, and nothing is stored, if they are the %s of requests with a key', async (kind) => {
+    const create = (headers: Record<string, string>) => service.api.call('POST', `/v1/things/${kind}`, { headers });
     const log = jest.spyOn(Logger.prototype, 'error').mockReturnValue();
-    expect([(await create({})).status, (await create({ 'Idempotency-Key': 'file' })).status]).toEqual([201, 500]);
+    expect([(await create({})).status, (await create({ 'Idempotency-Key': kind })).status]).toEqual([201, 500]);
     const message = 'A file cannot be stored with an Idempotency-Key: respond with JSON, or remove @Idempotent().';
     expect(log).toHaveBeenCalledWith({ msg: 'request failed', err: expect.objectContaining({ message }) as Error });
     log.mockRestore();

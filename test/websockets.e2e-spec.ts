@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { ForbiddenException, Controller, Module, NotFoundException, SetMetadata, type Type } from '@nestjs/common';
+import { jest } from '@jest/globals';
+import { ForbiddenException, Controller, Logger, Module, NotFoundException, SetMetadata, type Type } from '@nestjs/common';
 import {
   type ClientProxy,
   ClientProxyFactory,
@@ -83,6 +84,7 @@ interface WithClient {
   port: number;
   /** Of a microservice with the guards and filters of the application, and of one without. */
   inheriting: ClientProxy;
+  messagesPort: number;
   plain: ClientProxy;
   /** A token with these scopes. */
   issue(scopes: string[]): Promise<string>;
@@ -97,12 +99,12 @@ async function startWithMessages(): Promise<WithClient> {
   const trusting = { ...environment, ...proxied, ...database.environment };
   const app = await createApp(readConfiguration(trusting), WithMessages);
   app.useWebSocketAdapter(new WsAdapter(app));
-  const connect = async (inheritAppConfig: boolean) => {
+  const addMicroservice = async (inheritAppConfig: boolean) => {
     const options = { host: '127.0.0.1', port: await freePort() };
     app.connectMicroservice({ transport: Transport.TCP, options }, { inheritAppConfig });
-    return ClientProxyFactory.create({ transport: Transport.TCP, options });
+    return [ClientProxyFactory.create({ transport: Transport.TCP, options }), options.port] as const;
   };
-  const [inheriting, plain] = [await connect(true), await connect(false)];
+  const [[inheriting, messagesPort], [plain]] = [await addMicroservice(true), await addMicroservice(false)];
   await app.startAllMicroservices();
   await app.listen(0);
   const { port } = app.getHttpServer().address() as AddressInfo;
@@ -114,7 +116,7 @@ async function startWithMessages(): Promise<WithClient> {
   };
   const issue = async (scopes: string[]) =>
     (await app.get(AccessTokensService).issue({ name: 'test', scopes }, TESTER)).token;
-  return { app, port, inheriting, plain, issue, stop };
+  return { app, port, inheriting, messagesPort, plain, issue, stop };
 }
 
 const service = {} as WithClient;
@@ -169,6 +171,22 @@ describe('the handshake of a gateway', () => {
       status: 403,
       challenge: `${realm}, error="insufficient_scope", scope="chat"`,
     });
+  });
+
+  it('is logged, with its caller, or why it was refused', async () => {
+    const log = jest.spyOn(Logger.prototype, 'log').mockReturnValue();
+    const token = await service.issue(['items:read']);
+    await refusalOf('/chat', bearer(token));
+    await talk('/chat', await service.issue(['chat']), []);
+    await refusalOf('/chat', bearer('items_mistyped'));
+    const lines = log.mock.calls.map(([line]: unknown[]) => line);
+    log.mockRestore();
+    const handshake = (outcome: object) => expect.objectContaining({ msg: 'handshake', ...outcome }) as object;
+    expect(lines.filter((line) => Object(line).msg === 'handshake')).toEqual([
+      handshake({ principalId: expect.any(String), problem: 'insufficient-scope' }),
+      handshake({ principalId: expect.any(String), problem: undefined }),
+      handshake({ principalId: undefined, problem: 'unauthorized', refusal: { address: '192.0.2.1', reason: 'checksum' } }),
+    ]);
   });
 
   it('spends the failures of the address behind the proxy, like a request [handshake-failures-count]', async () => {
@@ -233,6 +251,10 @@ describe('a message', () => {
     expect(await send(service.inheriting, {})).toMatchObject({
       errors: [{ pointer: '/word', code: 'required', detail: 'is required' }],
     });
+    // Clients of Nest do not send it, but others can: no guard takes the payload for a request.
+    const nothing = JSON.stringify({ id: '1', pattern: 'fail', data: null });
+    const socket = connect(service.messagesPort, '127.0.0.1').end(`${nothing.length}#${nothing}`);
+    expect(await text(socket)).toContain('"pointer":"/word","code":"required"');
   });
 });
 
