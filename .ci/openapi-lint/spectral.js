@@ -6,7 +6,7 @@ import rulesets from '@stoplight/spectral-rulesets';
 // Checks an OpenAPI document with all rules of Spectral, recommended or not. Exits with 1 for any finding, warnings too:
 // node spectral.js openapi.json
 
-/** Not of the recommended rules: an address of the licence, and one of the contact, which each operator would have to change. */
+/** Not of the recommended rules: an address of the license, and one of the contact, which each operator would have to change. */
 const rules = { 'license-url': 'off', 'contact-properties': 'off' };
 
 const [, , file = 'openapi.json'] = argv;

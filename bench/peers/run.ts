@@ -6,7 +6,7 @@ import { createData } from './data.ts';
 import { measureAll, type Options } from './measure.ts';
 import { compileTextbook, installServers, programsIn } from './programs.ts';
 import { printFloors, printSummary } from './report.ts';
-import { summarise } from './summary.ts';
+import { summarize } from './summary.ts';
 import { choose, measured } from './workloads.ts';
 
 await using installed = await mkdtempDisposable(join(tmpdir(), 'items-bench-'));
@@ -15,7 +15,7 @@ await compileTextbook();
 await installServers(installed.path);
 const data = await createData();
 try {
-  const summary = summarise(await measureAll(options, data));
+  const summary = summarize(await measureAll(options, data));
   printSummary(summary);
   printFloors(summary);
 } finally {

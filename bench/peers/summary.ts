@@ -38,7 +38,7 @@ interface ServerFigures {
   readonly settling?: Settling | undefined;
 }
 
-export function summarise({ slices, starts, settling, peaks }: Results): Summary {
+export function summarize({ slices, starts, settling, peaks }: Results): Summary {
   const workloads: Record<string, Record<string, Figures>> = {};
   const servers: Record<string, Summary['servers'][string]> = {};
   for (const server of Object.keys(starts)) {

@@ -13,7 +13,7 @@ interface Success {
 
 const PATH = '/v1/items';
 
-/** Whether this is the ceiling, with texts for times and compiled serialisers, rather than the base. */
+/** Whether this is the ceiling, with texts for times and compiled serializers, rather than the base. */
 const isTuned = process.argv[2] === 'tuned';
 const items = isTuned ? new Items(TIME_AS_TEXT) : new Items();
 const compile = isTuned ? (await import('fast-json-stringify')).default : undefined;

@@ -25,7 +25,7 @@ export interface Page {
 
 const text: StringSchema = { type: 'string' };
 
-/** JSON Schemas of the responses, for serialisers that are compiled. */
+/** JSON Schemas of the responses, for serializers that are compiled. */
 export const itemSchema: ObjectSchema = {
   type: 'object',
   properties: { id: text, name: text, description: text, createdAt: { type: 'string', format: 'date-time' } },
