@@ -5,7 +5,13 @@ import { context, diag, DiagLogLevel, propagation, trace } from '@opentelemetry/
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { setGlobalErrorHandler, W3CTraceContextPropagator } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
-import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
+import {
+  defaultResource,
+  detectResources,
+  resourceAttributesEnvDetector,
+  resourceFromAttributes,
+  serviceNameEnvDetector,
+} from '@opentelemetry/resources';
 import * as sdk from '@opentelemetry/sdk-trace';
 import type { Configuration } from '../config/configuration.js';
 import { SERVICE_NAME, SERVICE_VERSION } from '../service/service.js';
@@ -21,7 +27,7 @@ export function startSdk(settings: Configuration, exporter: sdk.SpanExporter = n
   const provider = new sdk.TracerProvider({
     resource: defaultResource()
       .merge(resource)
-      .merge(detectResources({ detectors: [envDetector] })),
+      .merge(detectResources({ detectors: [resourceAttributesEnvDetector, serviceNameEnvDetector] })),
     sampler: samplerOf(settings),
     spanLimits: { attributeValueLengthLimit: 4096 },
     spanProcessors: [new sdk.BatchSpanProcessor({ exporter })],
