@@ -1247,6 +1247,14 @@ describe('a transaction', () => {
     expect(await items.countBy({ name: 'no level' })).toBe(1);
   });
 
+  it('has no statements of another application in the same process', async () => {
+    const other = await startService();
+    const theirs = other.app.get(DataSource).getRepository(Item);
+    await expect(database.transaction(() => theirs.insert(named('theirs')).then(undone))).rejects.toThrow('undone');
+    expect([await items.countBy({ name: 'theirs' }), await theirs.countBy({ name: 'theirs' })]).toEqual([0, 1]);
+    await other.stop();
+  });
+
   it('belongs to a data source that libraries know by the name of its class', () => {
     expect(dataSource.constructor.name).toBe('DataSource');
   });
