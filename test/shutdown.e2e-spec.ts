@@ -1,10 +1,10 @@
 import { once } from 'node:events';
-import { Agent, type IncomingMessage, request } from 'node:http';
+import { Agent, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
-import { Controller, Get, Injectable, Logger, Module, type OnModuleDestroy, StreamableFile } from '@nestjs/common';
+import { Controller, Get, Injectable, Logger, Module, type OnModuleDestroy, Res, StreamableFile } from '@nestjs/common';
 import { startApp } from '../src/bootstrap.js';
 import { ItemsModule } from '../src/items/items.module.js';
 import { PlatformModule } from '../src/platform/platform.module.js';
@@ -267,6 +267,27 @@ it('ends an event stream of which middleware has replaced `end`', async () => {
   const ended = once(response.resume(), 'end');
   await service.stop();
   await ended;
+});
+
+it('ignores what middleware still sends on an event stream that its client does not read', async () => {
+  @Module({ imports: [PlatformModule, ItemsModule] })
+  class NewsModule implements NestModule {
+    configure(consumer: MiddlewareConsumer): void {
+      const send = (_request: IncomingMessage, response: ServerResponse) => {
+        response.setHeader('Content-Type', 'text/event-stream');
+        const sending = setInterval(() => response.write(`data: ${'x'.repeat(1_000_000)}\n\n`), 10);
+        response.once('close', () => clearInterval(sending));
+      };
+      consumer.apply(send).forRoutes('news');
+    }
+  }
+
+  const service = await startService({}, undefined, NewsModule);
+  const socket = connect(Number(new URL(service.api.origin).port), '127.0.0.1').pause();
+  socket.write('GET /v1/news HTTP/1.1\r\nHost: x\r\n\r\n');
+  await delay(200);
+  await service.stop();
+  socket.destroy();
 });
 
 describe('SHUTDOWN_DELAY', () => {
