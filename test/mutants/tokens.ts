@@ -125,9 +125,9 @@ export const mutants: readonly Mutant[] = [
   },
   {
     guarantee: 'challenge-without-token',
-    file: 'src/platform/auth/bearer-auth.guard.ts',
-    search: "'WWW-Authenticate': challenge(",
-    replace: "'X-Challenge': challenge(",
+    file: 'src/platform/auth/scopes.guard.ts',
+    search: '{ realm: SERVICE_NAME, ...parameters }',
+    replace: 'parameters',
     tests: ['test/authentication.e2e-spec.ts'],
   },
   {
