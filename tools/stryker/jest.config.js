@@ -6,14 +6,8 @@ export default {
   rootDir: process.cwd(),
   roots: ['<rootDir>/src'],
   testMatch: [`<rootDir>/${process.env.MUTATION_TESTS}`],
-  // The files that are mutated, instead of what `npm run build` made of them.
-  moduleNameMapper: { ...config.moduleNameMapper, '^#service/(.*)$': '<rootDir>/src/$1.ts' },
-  // Without Nest, which takes longer to load than most of these tests.
-  setupFiles: ['reflect-metadata'],
-  // Stryker has its own, around this one.
-  testEnvironment: 'node',
-  runtime: undefined,
-  extensionsToTreatAsEsm: ['.ts'],
+  // Stryker extends it, and does not know <rootDir>.
+  testEnvironment: `${process.cwd()}/test/support/environment.js`,
   globalSetup: undefined,
   globalTeardown: undefined,
 };
