@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm';
 import { describeError, reasonOf, withoutSecrets } from './describe-error.js';
 
 const token = `items_${'a1'.repeat(18)}`;
@@ -16,6 +17,13 @@ describe('the description of an error', () => {
       parameters: ['secret'],
     });
     expect(describeError(failed)).toEqual({ type: 'TypeError', message: 'No.', code: '23505', stack: failed.stack });
+  });
+
+  it.each<[string, object]>([
+    ['of another realm', runInNewContext('new RangeError("No.")') as Error],
+    ['that has only the prototype of one', Object.create(RangeError.prototype, { message: { value: 'No.' } }) as Error],
+  ])('describes one %s', (_kind, given) => {
+    expect(describeError(given)).toMatchObject({ type: 'RangeError', message: 'No.' });
   });
 
   it.each([5, undefined, null, { code: 'secret' }])('has no code that is not text: %j', (code) => {

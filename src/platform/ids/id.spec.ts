@@ -17,6 +17,17 @@ describe('an id', () => {
     expect(newId() > before).toBe(true);
   });
 
+  it('has the time of its creation [created-at-in-id]', () => {
+    const now = Date.now() + 60_000;
+    jest.useFakeTimers({ now, doNotFake: ['performance'] });
+    expect(creationTime(newId())).toEqual(new Date(now));
+  });
+
+  it('ends with 40 random bits, so that those of other instances differ', () => {
+    const ends = Array.from({ length: 1000 }, () => newId().slice(-10));
+    expect(new Set(ends).size).toBe(ends.length);
+  });
+
   it('gives its creation time as text', () => {
     const texts = [
       '1970-01-01T00:00:00.000Z',
