@@ -1,10 +1,12 @@
 import { jest } from '@jest/globals';
+import { onceAMinute } from './once-a-minute.js';
 
-// Before it is loaded: the cache keeps the clock that it finds.
-jest.useFakeTimers();
-const { onceAMinute } = await import('./once-a-minute.js');
-// A process never asks at 0.
-jest.advanceTimersByTime(1);
+// Not before the cache is loaded, which keeps the clock that it finds, also for the test files behind this one.
+beforeAll(() => {
+  jest.useFakeTimers();
+  // A process never asks at 0.
+  jest.advanceTimersByTime(1);
+});
 
 afterAll(() => jest.useRealTimers());
 
