@@ -241,6 +241,16 @@ describe('a span', () => {
     expect(exporter.getFinishedSpans()[0]?.resource.attributes).toMatchObject(expected);
   });
 
+  it('has texts of at most 4,096 characters', async () => {
+    startTracing({});
+    trace
+      .getTracer('test')
+      .startSpan('any', { attributes: { note: 'x'.repeat(5000) } })
+      .end();
+    await sdk.forceFlush();
+    expect(exporter.getFinishedSpans()[0]?.attributes).toEqual({ note: 'x'.repeat(4096) });
+  });
+
   it('is dropped when 2,048 others wait for a collector that does not respond', async () => {
     const batches: Parameters<SpanExporter['export']>[] = [];
     exporter.export = (...batch) => void batches.push(batch);
