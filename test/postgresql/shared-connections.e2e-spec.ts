@@ -1,7 +1,8 @@
-import { Pool } from 'pg';
+import { Pool, type PoolClient } from 'pg';
 import { DatabaseClient } from '../../src/platform/database/database-client.js';
 import { SharedConnections } from '../../src/platform/database/shared-connections.js';
 import { eventually } from '../support/eventually.js';
+import { query } from '../support/query.js';
 import { createTestDatabase, databaseUrlOf } from '../support/test-database.js';
 
 let pool: Pool;
@@ -48,4 +49,13 @@ it('goes on with another connection after one was lost, or has forgotten its pre
     'terminating',
   );
   expect(await pid()).not.toBe(second);
+});
+
+it('replaces an idle connection that the server has ended before a statement needs it', async () => {
+  connections = new SharedConnections(pool, 2);
+  const ended = new Promise((resolve) => pool.once('connect', (client: PoolClient) => client.once('end', resolve)));
+  const first = await pid();
+  await query(String(pool.options.connectionString), 'SELECT pg_terminate_backend($1)', [first]);
+  await ended;
+  expect(await pid()).not.toBe(first);
 });
