@@ -4,7 +4,17 @@ import { type AddressInfo, connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
-import { Controller, Get, Injectable, Logger, Module, type OnModuleDestroy, Res, StreamableFile } from '@nestjs/common';
+import {
+  Controller,
+  Get,
+  Injectable,
+  Logger,
+  type MiddlewareConsumer,
+  Module,
+  type NestModule,
+  type OnModuleDestroy,
+  StreamableFile,
+} from '@nestjs/common';
 import { startApp } from '../src/bootstrap.js';
 import { ItemsModule } from '../src/items/items.module.js';
 import { PlatformModule } from '../src/platform/platform.module.js';

@@ -179,10 +179,10 @@ describe('the handshake of a gateway', () => {
     await refusalOf('/chat', bearer(token));
     await talk('/chat', await service.issue(['chat']), []);
     await refusalOf('/chat', bearer('items_mistyped'));
-    const lines = log.mock.calls.map(([line]: unknown[]) => line);
+    const lines = log.mock.calls.map(([line]: unknown[]) => line as { msg?: string });
     log.mockRestore();
     const handshake = (outcome: object) => expect.objectContaining({ msg: 'handshake', ...outcome }) as object;
-    expect(lines.filter((line) => Object(line).msg === 'handshake')).toEqual([
+    expect(lines.filter(({ msg }) => msg === 'handshake')).toEqual([
       handshake({ principalId: expect.any(String), problem: 'insufficient-scope' }),
       handshake({ principalId: expect.any(String), problem: undefined }),
       handshake({ principalId: undefined, problem: 'unauthorized', refusal: { address: '192.0.2.1', reason: 'checksum' } }),
