@@ -1,4 +1,13 @@
-import { BadGatewayException, Controller, ForbiddenException, Get, Module, Param } from '@nestjs/common';
+import {
+  BadGatewayException,
+  ConflictException,
+  Controller,
+  ForbiddenException,
+  Get,
+  HttpException,
+  Module,
+  Param,
+} from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { ItemsModule } from '../src/items/items.module.js';
@@ -20,6 +29,12 @@ const teapot = defineProblemType({
 
 const twice = [newId(), newId()].fill(newId());
 
+/** The members of a problem, as they are sent. */
+const MEMBERS = ['type', 'title', 'status', 'detail', 'instance', 'requestId'];
+
+/** An error as some libraries make it: with the prototype only, and all properties enumerable. */
+const ofPrototype = Object.assign(Object.create(Error.prototype) as Error, { message: 'secret', config: 'secret' });
+
 /** Failures by the last part of the path. */
 const failures: Readonly<Record<string, (database: DataSource) => unknown>> = {
   value: (database) => database.query('SELECT $1::int', ['2147483648']),
@@ -28,6 +43,13 @@ const failures: Readonly<Record<string, (database: DataSource) => unknown>> = {
   secret: () => Promise.reject(new Error('SELECT secret FROM vault')),
   forbidden: () => Promise.reject(new ForbiddenException('Not yours.')),
   gateway: () => Promise.reject(new BadGatewayException('secret upstream')),
+  given: () => Promise.reject(new ConflictException(Object.assign(new Error('secret upstream'), { config: 'secret' }))),
+  prototype: () => Promise.reject(new HttpException(ofPrototype, 409)),
+  'no-status': () => Promise.reject(new HttpException('secret', Number.NaN)),
+  'system-code': () => Promise.reject(new HttpException('secret', 'ECONNREFUSED' as never)),
+  'low-status': () => Promise.reject(new HttpException('secret', 99)),
+  'high-status': () => Promise.reject(new HttpException('secret', 1000)),
+  coded: () => Promise.reject(new HttpException('Not yours.', 403, { errorCode: 'NOT_OWNER' })),
   upstream: () => Promise.reject(Object.assign(new Error('secret upstream'), { status: 404 })),
   refused: () => Promise.reject(Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:6379'), { code: 'ECONNREFUSED' })),
   precondition: () => Promise.reject(preconditionFailedProblem()),
@@ -150,12 +172,20 @@ it.each([
   ['refused', 500, '/docs/problems#internal-error', 'The service failed.'],
   ['forbidden', 403, 'about:blank', 'Not yours.'],
   ['gateway', 502, 'about:blank', 'The service failed.'],
+  ['given', 409, 'about:blank', 'Conflict'],
+  ['prototype', 409, 'about:blank', 'Conflict'],
+  ['no-status', 500, '/docs/problems#internal-error', 'The service failed.'],
+  ['system-code', 500, '/docs/problems#internal-error', 'The service failed.'],
+  ['low-status', 500, '/docs/problems#internal-error', 'The service failed.'],
+  ['high-status', 500, '/docs/problems#internal-error', 'The service failed.'],
+  ['coded', 403, 'about:blank', 'Not yours.'],
   ['teapot', 418, '/docs/problems#teapot', 'Short and stout.'],
 ])(
   'an error keeps its status and does not reveal its cause: %s [cause-hidden] [http-exception-problem]',
   async (path, status, type, detail) => {
     const { headers, body } = await api.call('GET', `/v1/failing/${path}`);
     expect([body.status, body.type, body.detail]).toEqual([status, type, detail]);
+    expect(Object.keys(body)).toEqual([...(path === 'coded' ? ['errorCode'] : []), ...MEMBERS]);
     expect(headers.get('x-handle')).toBe(path === 'teapot' ? 'here' : null);
   },
 );

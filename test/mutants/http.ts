@@ -190,8 +190,15 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'cause-hidden',
     file: 'src/platform/database/as-problem.ts',
-    search: 'type.status < 500 ? contentsOf(error) : { detail: FAILED }',
-    replace: 'contentsOf(error)',
+    search: 'type.status < 500 ? contentsOf(error, type) : { detail: FAILED }',
+    replace: 'contentsOf(error, type)',
+    tests: ['test/problems.e2e-spec.ts'],
+  },
+  {
+    guarantee: 'cause-hidden',
+    file: 'src/platform/database/as-problem.ts',
+    search: 'if (isError(response)) {',
+    replace: 'if (Error.isError(response)) {',
     tests: ['test/problems.e2e-spec.ts'],
   },
   {

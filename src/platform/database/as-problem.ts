@@ -1,6 +1,7 @@
 import { HttpException } from '@nestjs/common';
 import type { EntityMetadata } from 'typeorm';
-import { internalError, typeOfStatus } from '../problems/problem-types.js';
+import { isError } from '../errors/describe-error.js';
+import { internalError, type ProblemType, typeOfStatus } from '../problems/problem-types.js';
 import { Problem } from '../problems/problem.js';
 import { asDatabaseProblem } from './database-problem.js';
 
@@ -13,8 +14,10 @@ export function asProblem(error: unknown, entities: readonly EntityMetadata[] = 
     return error;
   }
   if (error instanceof HttpException) {
-    const type = typeOfStatus(error.getStatus());
-    const { detail, members } = type.status < 500 ? contentsOf(error) : { detail: FAILED };
+    const status: unknown = error.getStatus();
+    // Nest takes any value as the status, such as the code of an error of the network.
+    const type = isStatus(status, 200) ? typeOfStatus(status) : internalError;
+    const { detail, members } = type.status < 500 ? contentsOf(error, type) : { detail: FAILED };
     return new Problem(type, detail, { members, cause: error });
   }
   const known = asHttpProblem(error) ?? asDatabaseProblem(error, entities);
@@ -27,7 +30,7 @@ function asHttpProblem(error: unknown): Problem | undefined {
   const [isInForm, code] = Error.isError(error)
     ? [typeof expose === 'boolean', status]
     : [typeof message === 'string', statusCode];
-  if (!isInForm || !isErrorStatus(code)) {
+  if (!isInForm || !isStatus(code, 400)) {
     return undefined;
   }
   const type = typeOfStatus(code);
@@ -36,18 +39,22 @@ function asHttpProblem(error: unknown): Problem | undefined {
   return new Problem(type, isShown ? String(message) : hidden, { cause: error });
 }
 
-function isErrorStatus(code: unknown): code is number {
-  return Number.isInteger(code) && Number(code) >= 400 && Number(code) < 600;
+function isStatus(code: unknown, minimum: number): code is number {
+  return Number.isInteger(code) && Number(code) >= minimum && Number(code) < 600;
 }
 
 /**
  * The text of an exception, with several messages joined, and the other members of its response object. Messages that are
- * no texts, such as the errors of class-validator, stay a member.
+ * no texts, such as the errors of class-validator, stay a member. Of an error as the response, Nest sends nothing.
  */
-function contentsOf(exception: HttpException): { detail: string; members?: Readonly<Record<string, unknown>> } {
-  const response = exception.getResponse();
+function contentsOf(exception: HttpException, { title }: ProblemType): Pick<Problem, 'members'> & { detail: string } {
+  const response: unknown = exception.getResponse();
+  const code = exception.errorCode === undefined ? {} : { errorCode: exception.errorCode };
+  if (isError(response)) {
+    return { detail: title, members: code };
+  }
   const isWhole = typeof response === 'string' || Array.isArray(response);
-  const given = Object(isWhole ? { message: response } : response) as Record<string, unknown>;
+  const given = Object(isWhole ? { ...code, message: response } : response) as Record<string, unknown>;
   const { message, error, statusCode: _status, ...members } = given;
   const texts = [message ?? error].flat();
   const isText = texts.length > 0 && texts.every((text) => typeof text === 'string');

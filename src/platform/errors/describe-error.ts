@@ -13,8 +13,7 @@ export interface ErrorDescription {
 
 /** Omits properties that can hold rows, parameters or Redis arguments. @param above - outer errors, to stop at cycles */
 export function describeError(error: unknown, above: readonly unknown[] = []): ErrorDescription {
-  // Libraries such as `jsonwebtoken` make objects that have only the prototype of errors.
-  if (!Error.isError(error) && !(error instanceof Error)) {
+  if (!isError(error)) {
     return { type: typeof error, message: messageOf(error) };
   }
   const { name, message, stack, cause } = error;
@@ -28,6 +27,11 @@ export function describeError(error: unknown, above: readonly unknown[] = []): E
     ...(cause !== undefined && !enclosing.includes(cause) && { cause: describeError(cause, enclosing) }),
     ...(errors.length > 0 && { errors: errors.map((each) => describeError(each, enclosing)) }),
   };
+}
+
+/** Whether a value is an error, of any realm, or an object with the prototype of one, such as of `jsonwebtoken`. */
+export function isError(value: unknown): value is Error {
+  return Error.isError(value) || value instanceof Error;
 }
 
 /** The message of a thrown value that is no `Error`, such as the object that a microservice client gets from its server. */
