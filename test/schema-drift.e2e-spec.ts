@@ -335,7 +335,7 @@ describe('a table that was changed', () => {
       'DROP TABLE labelled, labels',
       [
         'Label: the table "labels" does not exist. Register a migration that creates it with MigrationsModule.forFeature(), or correct the search_path: CREATE TABLE "labels" ("id" SERIAL NOT NULL, CONSTRAINT',
-        'labelled: the table "labelled" does not exist. Register a migration',
+        'labelled: the table "labelled" does not exist. Register a migration that creates it with MigrationsModule.forFeature(), or correct the search_path: CREATE TABLE "labelled" ("gadgetsId" uuid NOT NULL, "labelsId" integer NOT NULL, CONSTRAINT "PK_9cf3fd5f9a181c955151a03a8b6" PRIMARY KEY ("gadgetsId", "labelsId")); CREATE INDEX "IDX_6982795b10882451ed0013194c" ON "labelled"  ("gadgetsId") ; CREATE INDEX "IDX_76f28e72835a090e3cdaebd29c" ON "labelled"  ("labelsId") ; and, when the tables that it refers to exist, ALTER TABLE "labelled" ADD CONSTRAINT "FK_6982795b10882451ed0013194ca" FOREIGN KEY ("gadgetsId") REFERENCES "gadgets"("id") ON DELETE CASCADE ON UPDATE CASCADE; ALTER TABLE "labelled" ADD CONSTRAINT "FK_76f28e72835a090e3cdaebd29c7" FOREIGN KEY ("labelsId") REFERENCES "labels"("id") ON DELETE CASCADE ON UPDATE CASCADE;',
       ],
     ],
     [

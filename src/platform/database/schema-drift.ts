@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { type DataSource, type EntityMetadata, type QueryRunner, Table, type TableColumn } from 'typeorm';
+import { type DataSource, type EntityMetadata, type QueryRunner, Table, type TableColumn, TableForeignKey } from 'typeorm';
 import { OperatorError } from '../errors/operator-error.js';
 import { changedMigrations } from './migration-digests.js';
 import { quotedTable } from './database-client.js';
@@ -125,7 +125,10 @@ class Mapping {
   async missingTable(): Promise<string> {
     const sql = await this.sqlOf((runner) => runner.createTable(this.table));
     const remedy = 'Register a migration that creates it with MigrationsModule.forFeature(), or correct the search_path:';
-    return `${this.metadata.name}: the table ${this.path} does not exist. ${remedy} ${sql}`;
+    const keys = this.metadata.foreignKeys.map((key) => TableForeignKey.create(key, this.metadata.dataSource.driver));
+    const references = await this.sqlOf((runner) => runner.createForeignKeys(this.table, keys));
+    const then = references && ` and, when the tables that it refers to exist, ${references}`;
+    return `${this.metadata.name}: the table ${this.path} does not exist. ${remedy} ${sql}${then}`;
   }
 
   async compare({ column: declared, name, ...found }: Compared): Promise<Difference[]> {
