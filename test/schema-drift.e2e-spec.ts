@@ -275,6 +275,11 @@ class Badge {
   @Column('int') declare code: number;
 }
 
+@Entity('stamps')
+class Stamp {
+  @PrimaryGeneratedColumn('uuid') declare id: string;
+}
+
 @Entity('gadgets')
 class Gadget {
   @PrimaryColumn('uuid') declare id: string;
@@ -287,6 +292,7 @@ class Gadget {
 
 const TABLES = [
   'CREATE TABLE labels (id serial PRIMARY KEY)',
+  'CREATE TABLE stamps (id uuid PRIMARY KEY DEFAULT gen_random_uuid())',
   "CREATE TYPE gadgets_size_enum AS ENUM ('small', 'large')",
   `CREATE TABLE gadgets (id uuid PRIMARY KEY, name text NOT NULL, price int NOT NULL DEFAULT 5, sold timestamptz(3),
     size gadgets_size_enum NOT NULL)`,
@@ -295,7 +301,7 @@ const TABLES = [
   'CREATE UNIQUE INDEX badges_worn ON badges (code) WHERE year > 5',
   'CREATE TABLE labelled ("gadgetsId" uuid REFERENCES gadgets, "labelsId" int REFERENCES labels, PRIMARY KEY ("gadgetsId", "labelsId"))',
 ];
-const GADGETS = moduleOf([Gadget, Label, Badge], TABLES);
+const GADGETS = moduleOf([Gadget, Label, Badge, Stamp], TABLES);
 
 /** The statements that a text names. */
 const sqlIn = (text: string) => [...text.matchAll(/\b(?:ALTER|CREATE|REINDEX) [^;]+;/g)].map(([sql]) => sql);
@@ -337,6 +343,11 @@ describe('a table that was changed', () => {
         'Label: the table "labels" does not exist. Register a migration that creates it with MigrationsModule.forFeature(), or correct the search_path: CREATE TABLE "labels" ("id" SERIAL NOT NULL, CONSTRAINT',
         'labelled: the table "labelled" does not exist. Register a migration that creates it with MigrationsModule.forFeature(), or correct the search_path: CREATE TABLE "labelled" ("gadgetsId" uuid NOT NULL, "labelsId" integer NOT NULL, CONSTRAINT "PK_9cf3fd5f9a181c955151a03a8b6" PRIMARY KEY ("gadgetsId", "labelsId")); CREATE INDEX "IDX_6982795b10882451ed0013194c" ON "labelled"  ("gadgetsId") ; CREATE INDEX "IDX_76f28e72835a090e3cdaebd29c" ON "labelled"  ("labelsId") ; and, when the tables that it refers to exist, ALTER TABLE "labelled" ADD CONSTRAINT "FK_6982795b10882451ed0013194ca" FOREIGN KEY ("gadgetsId") REFERENCES "gadgets"("id") ON DELETE CASCADE ON UPDATE CASCADE; ALTER TABLE "labelled" ADD CONSTRAINT "FK_76f28e72835a090e3cdaebd29c7" FOREIGN KEY ("labelsId") REFERENCES "labels"("id") ON DELETE CASCADE ON UPDATE CASCADE;',
       ],
+    ],
+    [
+      'a missing table with generated ids',
+      'DROP TABLE stamps',
+      ['Stamp: the table "stamps" does not exist. Register a migration'],
     ],
     [
       'a missing default of times and numbers that TypeORM leaves to the database',

@@ -40,6 +40,8 @@ export function dataSourceOptions(
     poolErrorHandler: (err: unknown) => logger.warn({ msg: 'database connection lost', err }),
     extra: { ...extra, Client: DatabaseClient, metrics, streamTimeout: DATABASE_STREAM_TIMEOUT * 1000 },
     installExtensions: false,
+    // Its function is built in. That of `uuid-ossp` would fail, in SQL that the start names.
+    uuidExtension: 'pgcrypto',
   };
 }
 
