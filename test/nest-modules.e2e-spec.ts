@@ -50,6 +50,7 @@ import {
   ApiExcludeEndpoint,
   ApiForbiddenResponse,
   ApiParam,
+  ApiOperation,
   ApiProperty,
   ApiQuery,
   ApiResponse,
@@ -459,6 +460,11 @@ class ItemOrNothingPipe extends ItemByIdPipe {
   }
 }
 
+class ShelfDto {
+  @ApiProperty()
+  declare name: string;
+}
+
 @Controller('parts')
 @RequireScopes('parts')
 class PartsController {
@@ -466,6 +472,14 @@ class PartsController {
   @Get(['bins', 'crates'])
   listBins(): string[] {
     return ['bin'];
+  }
+
+  @Version(['1', '2'])
+  @Get('shelves')
+  @Operation({ summary: 'List the shelves', response: [ShelfDto] })
+  @ApiOperation({ operationId: 'listAllShelves' })
+  shelves(): ShelfDto[] {
+    return [{ name: 'top' }];
   }
 
   @Get('wrapped')
@@ -662,6 +676,9 @@ it('documents and serves a handler of several paths and versions', async () => {
   const documented = service.app.get(OpenApiDocument).get().paths;
   const ids = paths.map((path) => documented[path]?.get?.operationId);
   expect(ids.toSorted()).toEqual(['', '_2', '_3', '_4'].map((number) => `PartsController_listBins${number}`));
+  const [first, second] = ['/v1/parts/shelves', '/v2/parts/shelves'].map((path) => documented[path]?.get);
+  expect(first).toMatchObject({ summary: 'List the shelves', operationId: 'listAllShelves' });
+  expect(second).toMatchObject({ summary: 'List the shelves', operationId: 'listAllShelves_2' });
   for (const path of paths) {
     expect(documented[path]?.get).toMatchObject({
       'x-required-scopes': ['parts'],

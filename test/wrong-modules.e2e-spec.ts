@@ -936,7 +936,7 @@ it.each<[string, Type, string]>([
   [
     'a documented handler of all methods',
     AllMethodsController,
-    'GET /v1/things/anything cannot have the operation id AllMethodsController_takeAnything_get: give each method a handler with its own name, rename a class of the same name, or exclude it with @ApiExcludeEndpoint() of @nestjs/swagger.',
+    'GET /v1/things/anything cannot have the operation id AllMethodsController_takeAnything_get: give each method a handler with its own name or `operationId`, rename a class of the same name, or exclude it with @ApiExcludeEndpoint() of @nestjs/swagger.',
   ],
   [
     'two classes of one name in the document',

@@ -44,7 +44,7 @@ const WITHOUT_LIMIT: ReadonlySet<ProblemType> = new Set([unauthorizedProblem().t
  * operation ids of a handler with several paths or versions.
  *
  * @returns the first operation of each handler
- * @throws OperatorError if handlers share a name, which is the operation id, or one handles all methods
+ * @throws OperatorError if handlers share an operation id, which is by default their name, or one handles all methods
  */
 export function describeOperations(document: OpenAPIObject, routes: readonly Route[]): Map<Route['handler'], Call> {
   // A controller that is left out can inherit a handler of one that is not.
@@ -60,7 +60,8 @@ export function describeOperations(document: OpenAPIObject, routes: readonly Rou
     const [route, ...others] = byId.get(id)?.toReversed() ?? [];
     const count = (counts.get(id) ?? 0) + 1;
     if (!route || (count > 1 && others.length > 0)) {
-      const remedy = 'give each method a handler with its own name, rename a class of the same name, or exclude it';
+      const remedy =
+        'give each method a handler with its own name or `operationId`, rename a class of the same name, or exclude it';
       throw new OperatorError(
         `${call} cannot have the operation id ${id}: ${remedy} with @ApiExcludeEndpoint() of @nestjs/swagger.`,
       );

@@ -1,5 +1,5 @@
 import { applyDecorators, type HttpStatus, SetMetadata, type Type } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
+import { ApiExcludeController, DECORATORS } from '@nestjs/swagger';
 import type { ProblemType } from '../problems/problem-types.js';
 import { metadataOf, type Route } from './route.js';
 
@@ -55,7 +55,8 @@ export function operationOf(route: Pick<Route, 'controller' | 'handler'>): Opera
   return metadataOf(OPERATION, route) as OperationOptions | undefined;
 }
 
-/** The operation id: the method name with `@Operation`, otherwise Nest's default with the controller name. */
+/** The operation id: of `@ApiOperation()`, or the method name with `@Operation`, or Nest's default with the controller name. */
 export function operationIdOf(route: Route): string {
-  return operationOf(route) ? route.name : `${route.controller.name}_${route.name}`;
+  const { operationId } = (Reflect.getMetadata(DECORATORS.API_OPERATION, route.handler) ?? {}) as { operationId?: string };
+  return operationId ?? (operationOf(route) ? route.name : `${route.controller.name}_${route.name}`);
 }
