@@ -2,15 +2,23 @@ import { ApiProperty, PartialType } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import {
   ArrayMaxSize,
+  ArrayMinSize,
+  ArrayNotEmpty,
   IsArray,
   IsDateString,
   IsEmail,
   IsEnum,
   IsIn,
   IsInt,
+  IsNotEmpty,
+  IsNumberString,
   IsOptional,
   IsString,
   Length,
+  Matches,
+  Max,
+  Min,
+  MinLength,
   ValidateNested,
 } from 'class-validator';
 import { collectRules, rulesOf } from '../validation/rule.js';
@@ -79,6 +87,38 @@ class Work {
   declare width: string | number;
 }
 
+class Offer {
+  @IsOptional()
+  @IsNotEmpty()
+  @MinLength(2)
+  declare name?: string | null;
+
+  @IsOptional()
+  @ArrayNotEmpty()
+  @ArrayMaxSize(3)
+  @IsNumberString({}, { each: true })
+  declare ids?: string[] | null;
+
+  @Matches(/^[a-z]+$/)
+  declare code: string | undefined;
+
+  @Min(1)
+  @IsInt()
+  @Max(9)
+  declare count: number;
+
+  @Min(0.5)
+  declare price: number;
+
+  @ArrayMinSize(2, { each: true })
+  declare pairs: number[][];
+
+  @ArrayMaxSize(2)
+  @ValidateNested({ each: true })
+  @Type(() => Work)
+  declare words: Work[];
+}
+
 class Base {
   @IsString()
   declare name: string;
@@ -127,12 +167,26 @@ function documented(type: new () => object) {
 it('documents the types that the decorators of class-validator imply', () => {
   const required = true;
   expect(documented(Tags)).toEqual({
-    tags: { type: 'array', items: {}, isArray: false, required },
+    tags: { type: 'array', items: {}, maxItems: 5, isArray: false, required },
     names: { type: 'string', isArray: true, required },
-    words: { type: 'array', items: {}, isArray: false, required },
+    words: { type: 'string', minLength: 1, maxLength: 5, isArray: true, required },
     count: { type: 'integer', isArray: false, required },
     address: { type: 'string', format: 'email', isArray: false, required },
     since: { type: 'string', format: 'date-time', isArray: false, required },
+  });
+});
+
+it('documents the bounds of decorators, and types that TypeScript reflects as objects', () => {
+  const { name, ids, ...others } = documented(Offer);
+  expect(name).toEqual({ type: 'string', minLength: 2, nullable: true, isArray: false, required: false });
+  expect(ids).toEqual({ type: 'string', minItems: 1, maxItems: 3, nullable: true, isArray: true, required: false });
+  const required = true;
+  expect(others).toEqual({
+    code: { type: 'string', isArray: false, required },
+    count: { type: 'integer', minimum: 1, maximum: 9, isArray: false, required },
+    price: { type: 'number', minimum: 0.5, isArray: false, required },
+    pairs: { type: 'array', items: {}, isArray: false, required },
+    words: { type: Work, maxItems: 2, isArray: true, required },
   });
 });
 

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
-import { IsDate, IsOptional, IsString, Matches } from 'class-validator';
+import { ArrayMaxSize, IsDate, IsOptional, IsString, Length, Matches, Max } from 'class-validator';
 import { newId } from '../ids/id.js';
 import { documentedProperties } from '../openapi/documented-properties.js';
 import { ResponseOf } from './response-of.js';
@@ -33,17 +33,29 @@ class RuledBody {
   @IsOptional()
   @Matches(/^x/)
   declare readonly code?: string;
+
+  @Max(9)
+  declare readonly count: number;
+
+  @ArrayMaxSize(2)
+  @Length(1, 5, { each: true })
+  declare readonly tags: string[];
 }
 
 class Ruled extends ResponseOf(RuledBody) {}
 
 describe('a response class', () => {
   it('returns and documents properties that have rules of class-validator only', () => {
-    expect(Ruled.from({ ...row, name: 'x' })).toMatchObject({ name: 'x', due: '2026-01-31T12:00:00.000Z' });
-    expect(documentedProperties(Ruled)).toMatchObject({
+    expect(Ruled.from({ ...row, name: 'x', tags: [] })).toMatchObject({ name: 'x', due: '2026-01-31T12:00:00.000Z' });
+    const { count, tags, ...others } = documentedProperties(Ruled);
+    expect([count, tags]).toEqual([
+      { type: 'number', isArray: false, required: true, description: '' },
+      { type: 'string', isArray: true, required: true, description: '' },
+    ]);
+    expect(others).toMatchObject({
       name: { type: 'string', required: true },
       due: { type: 'string', format: 'date-time', required: false },
-      code: { type: String, required: false },
+      code: { type: 'string', required: false },
     });
   });
 

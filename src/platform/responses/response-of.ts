@@ -28,7 +28,9 @@ const EXAMPLE_ID = '0190163d-8694-739b-aea5-966c26f8ad91';
 const EXAMPLE_TIME = creationTime(EXAMPLE_ID).toISOString();
 
 /** Rules that apply to requests only: stored values may be older than the rules. */
-const RULES: ReadonlySet<string> = new Set(['minimum', 'maximum', 'minLength', 'maxLength', 'pattern', 'nullable']);
+const RULES: ReadonlySet<string> = new Set(
+  'minimum maximum minLength maxLength minItems maxItems pattern nullable'.split(' '),
+);
 
 /**
  * Makes the class of a response from the class of a request body: `class WidgetDto extends ResponseOf(CreateWidgetDto)`,
