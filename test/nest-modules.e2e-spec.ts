@@ -460,6 +460,43 @@ class ItemOrNothingPipe extends ItemByIdPipe {
   }
 }
 
+class FigureDto {
+  @IsIn(['disc', 'bar'])
+  declare kind: string;
+}
+
+class DiscDto extends FigureDto {
+  @IsInt()
+  declare radius: number;
+}
+
+class BarDto extends FigureDto {
+  @IsInt()
+  declare length: number;
+}
+
+const ChosenFigure = () =>
+  Type(() => FigureDto, {
+    keepDiscriminatorProperty: true,
+    discriminator: {
+      property: 'kind',
+      subTypes: [
+        { value: DiscDto, name: 'disc' },
+        { value: BarDto, name: 'bar' },
+      ],
+    },
+  });
+
+class DrawingDto {
+  @ValidateNested()
+  @ChosenFigure()
+  declare first: DiscDto | BarDto;
+
+  @ValidateNested({ each: true })
+  @ChosenFigure()
+  declare others: (DiscDto | BarDto)[];
+}
+
 class ShelfDto {
   @ApiProperty()
   declare name: string;
@@ -576,6 +613,12 @@ class PartsController {
     return shapes.map((shape) => shape instanceof CircleDto);
   }
 
+  @Post('drawings')
+  @SafeToRetry()
+  draw(@Body() { first, others }: DrawingDto): boolean[] {
+    return [first, ...others].map((figure) => figure instanceof DiscDto);
+  }
+
   @Get('sized/:size')
   sized(@Param('size', { schema: sizeSchema }) size: number, @Query('depth', { schema: sizeSchema }) depth: number): number {
     return size * depth;
@@ -685,6 +728,32 @@ it('documents and serves a handler of several paths and versions', async () => {
       responses: { 401: {}, 403: {}, 429: {} },
     });
   }
+});
+
+it('validates and documents the classes that the discriminator of @Type() chooses', async () => {
+  const send = (body: object) => service.api.callWith('POST', '/v1/parts/drawings', body);
+  const [disc, bar] = [
+    { kind: 'disc', radius: 1 },
+    { kind: 'bar', length: 2 },
+  ];
+  expect(await send({ first: disc, others: [bar] })).toMatchObject({ status: 201, body: [true, false] });
+  const { body } = await send({ first: { ...disc, length: 1 }, others: [{ ...bar, length: 'x' }] });
+  expect(body.errors?.map((error) => 'pointer' in error && error.pointer)).toEqual(['/first/length', '/others/0/length']);
+  const { schemas = {} } = service.app.get(OpenApiDocument).get().components ?? {};
+  const mapping = { disc: '#/components/schemas/DiscDto', bar: '#/components/schemas/BarDto' };
+  const figure = {
+    oneOf: [{ $ref: mapping.disc }, { $ref: mapping.bar }],
+    discriminator: { propertyName: 'kind', mapping },
+  };
+  expect(schemas['DrawingDto']).toMatchObject({ properties: { first: figure, others: { type: 'array', items: figure } } });
+  const kind = { type: 'string', enum: ['disc', 'bar'] };
+  expect(schemas['DiscDto']).toEqual({
+    type: 'object',
+    properties: { kind, radius: { type: 'integer' } },
+    required: ['kind', 'radius'],
+    additionalProperties: false,
+  });
+  expect(schemas['BarDto']).toMatchObject({ properties: { kind, length: { type: 'integer' } } });
 });
 
 it('supports interceptors, guards, headers and parameter pipes [http-exception-problem]', async () => {

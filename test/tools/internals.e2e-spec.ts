@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import * as nest from '@nestjs/common/constants.js';
@@ -9,6 +10,10 @@ import express from 'express';
 import { SentinelConnector } from 'ioredis';
 import { Client, Query } from 'pg';
 import { DataSource } from 'typeorm';
+
+const { defaultMetadataStorage } = createRequire(import.meta.url)('class-transformer/cjs/storage.js') as {
+  defaultMetadataStorage: object;
+};
 
 /** What the source uses of packages beyond their documentation, so that any release can change it. */
 interface Internal {
@@ -73,6 +78,13 @@ const INTERNALS: readonly Internal[] = [
     files: ['http/late-routes.controller.ts'],
     reason: 'The same for each path.',
     owner: () => express().get('/', () => undefined).router.stack[0] ?? {},
+  },
+  {
+    of: 'class-transformer',
+    names: ['findTypeMetadata'],
+    files: ['validation/rule.ts'],
+    reason: 'Only @Type() knows the classes that its discriminator chooses. @nestjs/mapped-types reads them there, too.',
+    owner: () => defaultMetadataStorage,
   },
   {
     of: 'pg',

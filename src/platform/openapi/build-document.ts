@@ -7,7 +7,7 @@ import { FAULT_CODES } from '../problems/problem.js';
 import { declaredBodyOf } from '../bodies/use-body-parser.decorator.js';
 import { documentedParameters, isObjectOfPart, nameOf, parametersOf, type Route, RouteParamtypes } from '../routes/route.js';
 import { codesOf } from '../validation/input-faults.js';
-import { collectRules, isObject } from '../validation/rule.js';
+import { chosenClasses, collectRules, isObject } from '../validation/rule.js';
 import { BEARER, describeOperations } from './describe-operations.js';
 import { checkClassNames, checkOwnNames, documentRules, schemaNameOf } from './documented-properties.js';
 import {
@@ -59,24 +59,34 @@ export function buildDocument(
   const collected: ReturnType<typeof collectRules> = new Map();
   inputs.forEach((type) => collectRules(type, collected));
   documentRules(collected);
-  const names = checkClassNames(routes.flatMap(modelsOf));
-  const rules = [...collected.values()].flat().filter(({ type }) => type === ValidationTypes.CUSTOM_VALIDATION);
-  const codes = [...new Set([...Object.keys(FAULT_CODES), ...rules.flatMap(codesOf)])].toSorted();
+  const extraModels = chosenModels(collected);
+  const names = checkClassNames([...routes.flatMap(modelsOf), ...extraModels]);
   const ids = new Map(routes.map((route) => [nameOf(route), operationIdOf(route)]));
   // If a handler has several paths, @nestjs/swagger appends a number in brackets to the method.
   const operationIdFactory = (controller: string, method: string) =>
     ids.get(`${controller}.${method.replace(/\[\d+\]$/, '')}`) ?? method;
   nameHandlers(routes);
   routes.forEach(documentKeys);
-  const options = { operationIdFactory, standardSchemaConverter: standardSchemaConverter(routes, names) };
+  const options = { operationIdFactory, extraModels, standardSchemaConverter: standardSchemaConverter(routes, names) };
   const document = change(SwaggerModule.createDocument(app, base, options));
-  const own = platformSchemas(codes);
+  const own = platformSchemas(faultCodes(collected));
   checkOwnNames(Object.keys(own), document.components?.schemas ?? {});
   document.components = { ...document.components, schemas: { ...document.components?.schemas, ...own }, headers };
   const calls = describeOperations(document, routes);
   completeBodies(document, collected);
   calls.forEach(({ operation }, handler) => queryLists.set(handler, new Set(listsOf(operation))));
   app.get(OpenApiDocument).set(document, calls);
+}
+
+/** The codes of the platform's faults, and of the rules of inputs. */
+function faultCodes(inputs: ReturnType<typeof collectRules>): string[] {
+  const rules = [...inputs.values()].flat().filter(({ type }) => type === ValidationTypes.CUSTOM_VALIDATION);
+  return [...new Set([...Object.keys(FAULT_CODES), ...rules.flatMap(codesOf)])].toSorted();
+}
+
+/** The classes that discriminators choose, which @nestjs/swagger does not find. */
+function chosenModels(inputs: ReturnType<typeof collectRules>): Type<object>[] {
+  return [...inputs].flatMap(([type, rules]) => rules.flatMap(({ propertyName }) => chosenClasses(type, propertyName)));
 }
 
 /** Query parameters that are arrays, except those whose elements are one text, with `explode: false`. */

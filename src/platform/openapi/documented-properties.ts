@@ -1,8 +1,9 @@
 import type { Type } from '@nestjs/common';
-import { ApiProperty, type ApiPropertyOptions, DECORATORS } from '@nestjs/swagger';
+import { ApiProperty, type ApiPropertyOptions, DECORATORS, getSchemaPath } from '@nestjs/swagger';
 import { ValidationTypes } from 'class-validator';
 import { OperatorError } from '../errors/operator-error.js';
-import { type ClassRule, isObject, nestedClasses } from '../validation/rule.js';
+import { type ClassRule, type Discriminator, discriminatorOf, isObject, nestedClasses } from '../validation/rule.js';
+import type { Schema } from './openapi-document.js';
 
 /** The `@ApiProperty` options of a class by property, including inherited ones. */
 export function documentedProperties({ prototype }: Type<object>): Record<string, ApiPropertyOptions> {
@@ -83,7 +84,8 @@ const number: Implied = () => ({ type: 'number' });
 const TEXTS =
   'contains isAlpha isAlphanumeric isAscii isBase64 isCurrency isDecimal isFqdn isHexadecimal isHexColor isIBAN isIp ' +
   'isISO31661Alpha2 isISO4217CurrencyCode isIso8601 isJson isJwt isLowercase isMilitaryTime isMobilePhone isMongoId ' +
-  'isNumberString isPhoneNumber isPostalCode isRFC3339 isSemVer isString isStrongPassword isTimeZone isUppercase isUrl matches';
+  'isNumberString isPhoneNumber isPostalCode isRFC3339 isSemVer isString isStrongPassword isTimeZone isUppercase ' +
+  'isUrl matches';
 
 /** What class-validator's decorators imply of a value, by the names of their rules, from their constraints. */
 const IMPLIED: Readonly<Record<string, Implied>> = {
@@ -141,10 +143,14 @@ function schemaOf(type: Type<object>, property: string, rules: readonly ClassRul
     reflected === Array || rules.some(({ each, name }) => each || name?.startsWith('array') || name === 'isArray');
   const isNested = rules.some((rule) => rule.type === ValidationTypes.NESTED_VALIDATION);
   const nested = isNested ? nestedClasses(type, property).find((each) => each !== Object) : undefined;
+  const discriminator = isNested ? discriminatorOf(type, property) : undefined;
   const implied = nested ? { type: nested } : impliedSchema(rules.filter(({ each }) => each || !isArray));
   // TypeScript reflects `string | null` as an object.
   const nullable = reflected === Object && rules.some(({ name }) => name === 'isOptional');
   const whole = { ...(isArray && impliedBy(rules.filter(({ each }) => !each))), ...(nullable && { nullable }) };
+  if (discriminator) {
+    return { ...whole, ...(isArray ? { type: 'array', items: choiceOf(discriminator) } : choiceOf(discriminator)) };
+  }
   if (implied) {
     return { ...whole, ...implied, isArray };
   }
@@ -152,6 +158,14 @@ function schemaOf(type: Type<object>, property: string, rules: readonly ClassRul
     return { ...whole, type: 'array', items: {} };
   }
   return typeof reflected === 'function' ? { type: reflected } : { type: 'object', additionalProperties: true };
+}
+
+function choiceOf({ property, subTypes }: Discriminator): Schema {
+  const mapping = Object.fromEntries(subTypes.map(({ name, value }) => [name, getSchemaPath(value)]));
+  return {
+    oneOf: [...new Set(Object.values(mapping))].map(($ref) => ({ $ref })),
+    discriminator: { propertyName: property, mapping },
+  };
 }
 
 /** Whether the plugin of the Nest CLI documents the properties of a class, all except those with `@ApiHideProperty()`. */

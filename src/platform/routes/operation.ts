@@ -55,7 +55,7 @@ export function operationOf(route: Pick<Route, 'controller' | 'handler'>): Opera
   return metadataOf(OPERATION, route) as OperationOptions | undefined;
 }
 
-/** The operation id: of `@ApiOperation()`, or the method name with `@Operation`, or Nest's default with the controller name. */
+/** The id of `@ApiOperation()`, or the method name with `@Operation`, or Nest's default with the controller name. */
 export function operationIdOf(route: Route): string {
   const { operationId } = (Reflect.getMetadata(DECORATORS.API_OPERATION, route.handler) ?? {}) as { operationId?: string };
   return operationId ?? (operationOf(route) ? route.name : `${route.controller.name}_${route.name}`);

@@ -231,3 +231,56 @@ it('says of a value that it is not valid if its rule does not say more', async (
   const errors = [{ pointer: '/value', code: 'own', detail: 'is not valid' }];
   await expect(input).rejects.toMatchObject({ errors });
 });
+
+describe('classes that the discriminator of @Type() chooses', () => {
+  class Spot {
+    @rules.IsInt() declare x: number;
+  }
+  class Figure {
+    @rules.IsIn(['circle', 'group']) declare kind: string;
+  }
+  class Disc extends Figure {
+    @rules.ValidateNested()
+    @Type(() => Spot)
+    declare center: Spot;
+
+    get area(): number {
+      return 1;
+    }
+  }
+  class Group extends Figure {
+    declare parts: Figure[];
+  }
+  class Sketch {
+    declare shape: Figure;
+    declare others: Figure[];
+  }
+  const subTypes = [
+    { value: Disc, name: 'circle' },
+    { value: Group, name: 'group' },
+  ];
+  const chosen = Type(() => Figure, { keepDiscriminatorProperty: true, discriminator: { property: 'kind', subTypes } });
+  const properties = [
+    [Group, 'parts', true],
+    [Sketch, 'shape', false],
+    [Sketch, 'others', true],
+  ] as const;
+  for (const [{ prototype }, property, each] of properties) {
+    rules.ValidateNested({ each })(prototype, property);
+    chosen(prototype, property);
+  }
+  const circle = { kind: 'circle', center: { x: 1 } };
+
+  it.each<[object, string[]]>([
+    [{ shape: circle, others: [{ kind: 'group', parts: [circle] }] }, []],
+    [{ shape: { kind: 'circle' }, others: [] }, ['/shape/center']],
+    [{ shape: { kind: 'circle', center: [] }, others: [{ kind: 'circle' }] }, ['/shape/center', '/others/0/center']],
+    [{ shape: { ...circle, area: 5 }, others: [{ ...circle, area: 5 }] }, ['/shape/area', '/others/0/area']],
+    [{ shape: { kind: 'group', parts: [{ kind: 'group' }] }, others: [] }, ['/shape/parts/0/parts']],
+    [{ shape: { kind: 'group', parts: circle }, others: [] }, ['/shape/parts']],
+    [{ shape: { kind: 'oval' }, others: [] }, ['/shape/kind']],
+  ])('are validated like any other: %j', async (value, pointers) => {
+    const { stock, own } = await outcomesOf(Sketch, value);
+    expect(own).toEqual(pointers.length === 0 ? stock : { pointers });
+  });
+});

@@ -12,7 +12,7 @@ import { validate, type ValidationError, type ValidatorOptions, ValidationTypes 
 import { bodyRequiredProblem, currentRequest } from '../requests/request.js';
 import { invalidRequest, jsonPointer, MAXIMUM_FAULTS, type FieldError, UNKNOWN_NAME } from '../problems/problem.js';
 import { faultsOf, type InputFault, unstorableTexts } from './input-faults.js';
-import { collectRules, isObject, nestedClasses, quickCheckOf, rulesOf } from './rule.js';
+import { collectRules, discriminatorOf, isObject, nestedClasses, quickCheckOf, rulesOf } from './rule.js';
 
 type Issue = Parameters<NonNullable<StandardSchemaValidationPipeOptions['exceptionFactory']>>[0][number];
 
@@ -149,9 +149,17 @@ function removeUnsettable(plain: object, type: Type<object>, path: readonly stri
     const parts: readonly (readonly [string[], unknown])[] = Array.isArray(value)
       ? value.map((each: unknown, index) => [[property, String(index)], each])
       : [[[property], value]];
-    return parts.flatMap(([at, each]) => (isObject(each) ? removeUnsettable(each, part, [...path, ...at]) : []));
+    return parts.flatMap(([at, each]) =>
+      isObject(each) ? removeUnsettable(each, chosenClass(type, property, each) ?? part, [...path, ...at]) : [],
+    );
   });
   return [...names.map((name) => ({ path: [...path, name], code: 'unknown' as const, detail: UNKNOWN_NAME })), ...nested];
+}
+
+/** The class that the `discriminator` of `@Type()` chooses for an input, if any. */
+function chosenClass(type: Type<object>, property: string, input: object): Type<object> | undefined {
+  const discriminator = discriminatorOf(type, property);
+  return discriminator?.subTypes.find(({ name }) => name === Reflect.get(input, discriminator.property))?.value;
 }
 
 const nestedInputs = new WeakMap<Type<object>, (readonly [property: string, type: Type<object>])[]>();

@@ -1,5 +1,6 @@
+import { createRequire } from 'node:module';
 import { applyDecorators, type Type } from '@nestjs/common';
-import { plainToInstance, Transform } from 'class-transformer';
+import { plainToInstance, Transform, type TypeMetadata } from 'class-transformer';
 import { getMetadataStorage, ValidateBy, type ValidationArguments, ValidationTypes } from 'class-validator';
 import type { ValueFault } from '../problems/problem.js';
 
@@ -78,7 +79,8 @@ export function collectRules(type: new () => object, found = new Map<new () => o
       if (!completed.has(type)) {
         requireObjects(type, propertyName, each);
       }
-      nestedClasses(type, propertyName).forEach((nested) => collectRules(nested, found));
+      const nested = [...nestedClasses(type, propertyName), ...chosenClasses(type, propertyName)];
+      nested.forEach((part) => collectRules(part, found));
     }
     completed.add(type);
   }
@@ -97,6 +99,31 @@ function requireObjects({ prototype }: new () => object, property: string, each:
     prototype as object,
     property,
   );
+}
+
+interface TypeStorage {
+  findTypeMetadata(type: Type<object>, property: string): TypeMetadata | undefined;
+}
+
+/** Where class-transformer keeps `@Type()`: it has no public way to the classes from which an input chooses. */
+const { defaultMetadataStorage } = createRequire(import.meta.url)('class-transformer/cjs/storage.js') as {
+  defaultMetadataStorage: TypeStorage;
+};
+
+/** A property of inputs by which `@Type()` chooses their classes. */
+export interface Discriminator {
+  readonly property: string;
+  readonly subTypes: readonly { readonly name: string; readonly value: new () => object }[];
+}
+
+/** The `discriminator` of the `@Type()` of a property, if it has one. */
+export function discriminatorOf(type: Type<object>, property: string): Discriminator | undefined {
+  return defaultMetadataStorage.findTypeMetadata(type, property)?.options.discriminator;
+}
+
+/** The classes that the `discriminator` of a property can choose. */
+export function chosenClasses(type: Type<object>, property: string): (new () => object)[] {
+  return discriminatorOf(type, property)?.subTypes.map(({ value }) => value) ?? [];
 }
 
 export function isObject(value: unknown): value is object {
