@@ -24,6 +24,7 @@ import {
   Logger,
   Module,
   type NestInterceptor,
+  NotFoundException,
   Param,
   ParseArrayPipe,
   ParseIntPipe,
@@ -49,6 +50,7 @@ import {
   ApiConflictResponse,
   ApiExcludeEndpoint,
   ApiForbiddenResponse,
+  ApiNotFoundResponse,
   ApiParam,
   ApiOperation,
   ApiProperty,
@@ -586,6 +588,12 @@ class PartsController {
     return { tags, others };
   }
 
+  @Get('forwarded')
+  @ApiNotFoundResponse()
+  forwarded(): void {
+    throw new NotFoundException({ title: 'Gone', status: 410, detail: 'The supplier has no such part.', sku: 1 });
+  }
+
   @Get('custom')
   custom(): void {
     throw new HttpException({ status: HttpStatus.FORBIDDEN, error: 'This is a custom message' }, HttpStatus.FORBIDDEN);
@@ -1002,6 +1010,10 @@ it('sends the members of the object that an exception was made with [http-except
   expect(await call('GET', 'custom')).toMatchObject({
     status: 403,
     body: { title: 'Forbidden', status: 403, detail: 'This is a custom message' },
+  });
+  expect(await call('GET', 'forwarded')).toMatchObject({
+    status: 404,
+    body: { title: 'Not found', status: 404, detail: 'The supplier has no such part.', sku: 1 },
   });
   const message = [{ property: 'name', constraints: { isString: 'name must be a string' } }];
   expect(await call('GET', 'faults')).toMatchObject({ status: 400, body: { detail: 'Bad Request Exception', message } });

@@ -44,8 +44,9 @@ function isStatus(code: unknown, minimum: number): code is number {
 }
 
 /**
- * The text of an exception, with several messages joined, and the other members of its response object. Messages that are
- * no texts, such as the errors of class-validator, stay a member. Of an error as the response, Nest sends nothing.
+ * The text of an exception, with several messages joined, and the other members of its response object, which may be a
+ * problem. Messages that are no texts, such as the errors of class-validator, stay a member. Of an error as the response,
+ * Nest sends nothing.
  */
 function contentsOf(exception: HttpException, { title }: ProblemType): Pick<Problem, 'members'> & { detail: string } {
   const response: unknown = exception.getResponse();
@@ -55,8 +56,8 @@ function contentsOf(exception: HttpException, { title }: ProblemType): Pick<Prob
   }
   const isWhole = typeof response === 'string' || Array.isArray(response);
   const given = Object(isWhole ? { ...code, message: response } : response) as Record<string, unknown>;
-  const { message, error, statusCode: _status, ...members } = given;
-  const texts = [message ?? error].flat();
+  const { message, detail, error, statusCode: _status, ...members } = given;
+  const texts = [message ?? (typeof detail === 'string' ? detail : error)].flat();
   const isText = texts.length > 0 && texts.every((text) => typeof text === 'string');
   const rest = isText || message === undefined ? members : { ...members, message };
   return { detail: isText ? texts.join('; ') : exception.message, members: rest };
