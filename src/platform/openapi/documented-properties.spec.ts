@@ -1,3 +1,4 @@
+import type { Type as Class } from '@nestjs/common';
 import { ApiProperty, PartialType } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import {
@@ -159,7 +160,29 @@ class Given extends PartialType(Author) {
   declare secret: string;
 }
 
-function documented(type: new () => object) {
+class Paging {
+  @IsInt()
+  page = 1;
+
+  @IsInt()
+  size?: number;
+
+  @IsInt()
+  get end(): number {
+    throw new Error('There is no size.');
+  }
+}
+
+class Money {
+  @IsInt()
+  readonly cents: number;
+
+  constructor({ cents }: { cents: number }) {
+    this.cents = cents;
+  }
+}
+
+function documented(type: Class<object>) {
   documentRules(collectRules(type));
   return documentedProperties(type);
 }
@@ -202,6 +225,16 @@ it('documents the values of enums with their type, and nested classes', () => {
   expect(parts).toEqual({ type: Work, isArray: true, required: false });
   expect(width).toMatchObject({ anyOf: [{ enum: ['auto', 2] }] });
   expect(documentedProperties(Author)).toMatchObject({ name: { type: 'string' } });
+});
+
+it('documents a property that its class initializes as optional, unless the constructor needs arguments', () => {
+  const { page, size, end } = documented(Paging);
+  expect([page, size, end, documented(Money)['cents']].map((options) => options?.required)).toEqual([
+    false,
+    true,
+    true,
+    true,
+  ]);
 });
 
 it('documents a subclass by its own rules, also after its base class', () => {

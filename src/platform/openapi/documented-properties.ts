@@ -188,11 +188,25 @@ export function impliedProperties(type: Type<object>, all: readonly ClassRule[])
   return options;
 }
 
+/** The fields that a class initializes, which requests may omit; none if its constructor needs arguments. */
+function initializedFields(type: Type<object>): ReadonlySet<string> {
+  try {
+    // No getters, which may need fields that only a request has.
+    return new Set(Object.entries(new type()).flatMap(([name, value]) => (value === undefined ? [] : name)));
+  } catch {
+    return new Set();
+  }
+}
+
 /** Documents the properties of inputs that have rules. */
 export function documentRules(classes: ReadonlyMap<Type<object>, readonly ClassRule[]>): void {
   // Read from all classes before any is changed, because a subclass inherits what is added to its superclass.
   const found = [...classes].map(([type, rules]) => ({ type, implied: impliedProperties(type, rules) }));
   for (const { type, implied } of found) {
-    for (const [name, options] of Object.entries(implied)) ApiProperty(options)(type.prototype as object, name);
+    const initialized = initializedFields(type);
+    for (const [name, options] of Object.entries(implied)) {
+      const required = options.required === true && !initialized.has(name);
+      ApiProperty({ ...options, required } as ApiPropertyOptions)(type.prototype as object, name);
+    }
   }
 }
