@@ -7,7 +7,7 @@ import { FAULT_CODES } from '../problems/problem.js';
 import { declaredBodyOf } from '../bodies/use-body-parser.decorator.js';
 import { documentedParameters, isObjectOfPart, nameOf, parametersOf, type Route, RouteParamtypes } from '../routes/route.js';
 import { codesOf } from '../validation/input-faults.js';
-import { chosenClasses, collectRules, isObject } from '../validation/rule.js';
+import { chosenClasses, collectRules, isNested, isObject } from '../validation/rule.js';
 import { BEARER, describeOperations } from './describe-operations.js';
 import { checkClassNames, checkOwnNames, documentRules, schemaNameOf } from './documented-properties.js';
 import {
@@ -86,7 +86,9 @@ function faultCodes(inputs: ReturnType<typeof collectRules>): string[] {
 
 /** The classes that discriminators choose, which @nestjs/swagger does not find. */
 function chosenModels(inputs: ReturnType<typeof collectRules>): Type<object>[] {
-  return [...inputs].flatMap(([type, rules]) => rules.flatMap(({ propertyName }) => chosenClasses(type, propertyName)));
+  return [...inputs].flatMap(([type, rules]) =>
+    rules.filter(isNested).flatMap(({ propertyName }) => chosenClasses(type, propertyName)),
+  );
 }
 
 /** Query parameters that are arrays, except those whose elements are one text, with `explode: false`. */

@@ -1,7 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { getSchemaPath } from '@nestjs/swagger';
-import { ValidationTypes } from 'class-validator';
-import { type ClassRule, type Discriminator, discriminatorOf, nestedClasses } from '../validation/rule.js';
+import { type ClassRule, type Discriminator, discriminatorOf, isNested, nestedClasses } from '../validation/rule.js';
 import type { Schema } from './openapi-document.js';
 
 type Implied = (first?: unknown, second?: unknown) => object;
@@ -71,16 +70,17 @@ export function impliedOptions(type: Type<object>, property: string, rules: read
   const reflected: unknown = Reflect.getMetadata('design:type', type.prototype as object, property);
   const isArray =
     reflected === Array || rules.some(({ each, name }) => each || name?.startsWith('array') || name === 'isArray');
-  const isNested = rules.some((rule) => rule.type === ValidationTypes.NESTED_VALIDATION);
-  const nested = isNested ? nestedClasses(type, property).find((each) => each !== Object) : undefined;
-  const discriminator = isNested ? discriminatorOf(type, property) : undefined;
-  const implied = nested ? { type: nested } : impliedSchema(rules.filter(({ each }) => each || !isArray));
   // TypeScript reflects `string | null` as an object.
   const nullable = reflected === Object && rules.some(({ name }) => name === 'isOptional');
   const whole = { ...(isArray && impliedBy(rules.filter(({ each }) => !each))), ...(nullable && { nullable }) };
+  const hasParts = rules.some(isNested);
+  const discriminator = hasParts ? discriminatorOf(type, property) : undefined;
   if (discriminator) {
-    return { ...whole, ...(isArray ? { type: 'array', items: choiceOf(discriminator) } : choiceOf(discriminator)) };
+    const choice = choiceOf(discriminator);
+    return { ...whole, ...(isArray ? { type: 'array', items: choice } : choice) };
   }
+  const nested = hasParts ? nestedClasses(type, property).find((each) => each !== Object) : undefined;
+  const implied = nested ? { type: nested } : impliedSchema(rules.filter(({ each }) => each || !isArray));
   if (implied) {
     return { ...whole, ...implied, isArray };
   }

@@ -8,11 +8,20 @@ import {
   ValidationPipe,
 } from '@nestjs/common';
 import { instanceToPlain, plainToInstance } from 'class-transformer';
-import { validate, type ValidationError, type ValidatorOptions, ValidationTypes } from 'class-validator';
+import { validate, type ValidationError, type ValidatorOptions } from 'class-validator';
 import { bodyRequiredProblem, currentRequest } from '../requests/request.js';
 import { invalidRequest, jsonPointer, MAXIMUM_FAULTS, type FieldError, UNKNOWN_NAME } from '../problems/problem.js';
 import { faultsOf, type InputFault, unstorableTexts } from './input-faults.js';
-import { collectRules, discriminatorOf, isObject, nestedClasses, quickCheckOf, rulesOf } from './rule.js';
+import {
+  collectRules,
+  type Discriminator,
+  discriminatorOf,
+  isNested,
+  isObject,
+  nestedClasses,
+  quickCheckOf,
+  rulesOf,
+} from './rule.js';
 
 type Issue = Parameters<NonNullable<StandardSchemaValidationPipeOptions['exceptionFactory']>>[0][number];
 
@@ -144,34 +153,35 @@ function isUnsettable({ prototype }: Type<object>, name: string): boolean {
 function removeUnsettable(plain: object, type: Type<object>, path: readonly string[] = []): InputFault[] {
   const names = Object.keys(plain).filter((name) => name === 'prototype' || isUnsettable(type, name));
   names.forEach((name) => Reflect.deleteProperty(plain, name));
-  const nested = nestedInputsOf(type).flatMap(([property, part]) => {
+  const nested = nestedInputsOf(type).flatMap(([property, classOf]) => {
     const value: unknown = Reflect.get(plain, property);
     const parts: readonly (readonly [string[], unknown])[] = Array.isArray(value)
       ? value.map((each: unknown, index) => [[property, String(index)], each])
       : [[[property], value]];
-    return parts.flatMap(([at, each]) =>
-      isObject(each) ? removeUnsettable(each, chosenClass(type, property, each) ?? part, [...path, ...at]) : [],
-    );
+    return parts.flatMap(([at, each]) => (isObject(each) ? removeUnsettable(each, classOf(each), [...path, ...at]) : []));
   });
   return [...names.map((name) => ({ path: [...path, name], code: 'unknown' as const, detail: UNKNOWN_NAME })), ...nested];
 }
 
-/** The class that the `discriminator` of `@Type()` chooses for an input, if any. */
-function chosenClass(type: Type<object>, property: string, input: object): Type<object> | undefined {
-  const discriminator = discriminatorOf(type, property);
-  return discriminator?.subTypes.find(({ name }) => name === Reflect.get(input, discriminator.property))?.value;
-}
+type ClassOf = (input: object) => Type<object>;
 
-const nestedInputs = new WeakMap<Type<object>, (readonly [property: string, type: Type<object>])[]>();
+const nestedInputs = new WeakMap<Type<object>, (readonly [property: string, classOf: ClassOf])[]>();
 
-/** The properties with `@ValidateNested()` of a class, with the class of each. */
+/** The properties with `@ValidateNested()` of a class, with the class that each has for an input. */
 function nestedInputsOf(type: Type<object>) {
   return nestedInputs.getOrInsertComputed(type, () =>
     // `collectRules` also completes rules of inputs that are not in the OpenAPI document, such as messages.
-    (collectRules(type).get(type) ?? [])
-      .filter((rule) => rule.type === ValidationTypes.NESTED_VALIDATION)
-      .flatMap(({ propertyName }) => nestedClasses(type, propertyName).map((part) => [propertyName, part] as const)),
+    (collectRules(type).get(type) ?? []).filter(isNested).flatMap(({ propertyName }) => {
+      const discriminator = discriminatorOf(type, propertyName);
+      return nestedClasses(type, propertyName).map((part) => [propertyName, classChooser(discriminator, part)] as const);
+    }),
   );
+}
+
+/** Chooses the class of an input as class-transformer does. @param otherwise - the class for any other input */
+function classChooser(discriminator: Discriminator | undefined, otherwise: Type<object>): ClassOf {
+  return (input) =>
+    discriminator?.subTypes.find(({ name }) => name === Reflect.get(input, discriminator.property))?.value ?? otherwise;
 }
 
 /** @throws Problem 400 if there is no body */

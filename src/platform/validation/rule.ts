@@ -62,6 +62,11 @@ export function rulesOf(type: object) {
 
 export type ClassRule = ReturnType<typeof rulesOf>[number];
 
+/** Whether a rule is that of `@ValidateNested()`. */
+export function isNested({ type }: ClassRule): boolean {
+  return type === ValidationTypes.NESTED_VALIDATION;
+}
+
 /** The constraints of a rule. Errors have their `name`, because a rule of `@Validate()` has no name of its own. */
 export function constraintsOf({ constraintCls }: ClassRule) {
   return getMetadataStorage().getTargetValidatorConstraints(constraintCls);
@@ -75,7 +80,7 @@ export function collectRules(type: new () => object, found = new Map<new () => o
   if (!found.has(type)) {
     const rules = rulesOf(type);
     found.set(type, rules);
-    for (const { propertyName, each } of rules.filter((rule) => rule.type === ValidationTypes.NESTED_VALIDATION)) {
+    for (const { propertyName, each } of rules.filter(isNested)) {
       if (!completed.has(type)) {
         requireObjects(type, propertyName, each);
       }
