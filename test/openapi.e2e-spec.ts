@@ -3,14 +3,14 @@ import { readFileSync } from 'node:fs';
 import { type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
-import { Controller, Get, Module, Param } from '@nestjs/common';
-import { ApiBearerAuth, ApiExcludeController, ApiNotFoundResponse, ApiOkResponse } from '@nestjs/swagger';
+import { Controller, Get, Module, Param, Post } from '@nestjs/common';
+import { ApiBearerAuth, ApiExcludeController, ApiNotFoundResponse, ApiOkResponse, ApiSecurity } from '@nestjs/swagger';
 import { apiDescription } from '../src/api-description.js';
 import { createApp } from '../src/app.js';
 import { ItemsModule } from '../src/items/items.module.js';
 import { readConfiguration } from '../src/platform/config/read-configuration.js';
 import { notFound, Operation, Public, RequireScopes, Text, Uuid, VersionedResponseOf } from '../src/platform/index.js';
-import { buildDocument } from '../src/platform/openapi/build-document.js';
+import { type ApiDescription, buildDocument } from '../src/platform/openapi/build-document.js';
 import { OpenApiDocument } from '../src/platform/openapi/openapi-document.js';
 import { PlatformModule } from '../src/platform/platform.module.js';
 import { routesOf } from '../src/platform/routes/route.js';
@@ -125,6 +125,32 @@ describe('openapi.json', () => {
     const { security, responses } = app.get(OpenApiDocument).get().paths['/v1/visits/{at}']?.get ?? { responses: {} };
     expect(security).toBeUndefined();
     expect(responses['404']).toMatchObject({ description: 'Not found (`/docs/problems#not-found`)' });
+    await app.close();
+  });
+
+  it('names the schemes of a public route with a guard of its own, unless the description does not declare them [own-security-schemes]', async () => {
+    @Public()
+    @Controller('hooks')
+    class HooksController {
+      @Post('payments')
+      @ApiSecurity('signature')
+      @ApiBearerAuth()
+      @Operation({ summary: 'Take a payment' })
+      takePayment(): void {}
+    }
+    @Module({ imports: [PlatformModule, ItemsModule], controllers: [HooksController] })
+    class HooksModule {}
+    const app = await createApp(readConfiguration({ LOG_LEVEL: 'silent' }), HooksModule);
+    const signature = { type: 'apiKey', in: 'header', name: 'X-Signature' } as const;
+    const documentOf = (description: ApiDescription) => {
+      buildDocument(app, description, routesOf(app));
+      return app.get(OpenApiDocument).get();
+    };
+    const declared = documentOf({ ...apiDescription, securitySchemes: { signature } });
+    expect(declared.components?.securitySchemes).toMatchObject({ signature, token: expect.anything() });
+    expect(declared.info).not.toHaveProperty('securitySchemes');
+    expect(declared.paths['/v1/hooks/payments']?.post?.security).toEqual([{ signature: [] }]);
+    expect(documentOf(apiDescription).paths['/v1/hooks/payments']?.post?.security).toEqual([]);
     await app.close();
   });
 

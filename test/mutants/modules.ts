@@ -387,4 +387,18 @@ export const mutants: readonly Mutant[] = [
     replace: 'detailsOf(error).constraint',
     tests: ['test/related-features.e2e-spec.ts'],
   },
+  {
+    guarantee: 'own-security-schemes',
+    file: 'src/platform/openapi/describe-operations.ts',
+    search: "=== 'public' ? declared : undefined",
+    replace: "=== 'public' ? [] : undefined",
+    tests: ['test/openapi.e2e-spec.ts'],
+  },
+  {
+    guarantee: 'own-security-schemes',
+    file: 'src/platform/openapi/describe-operations.ts',
+    search: 'every((name) => name in schemes)',
+    replace: 'every(() => true)',
+    tests: ['test/openapi.e2e-spec.ts'],
+  },
 ];

@@ -30,7 +30,11 @@ export type ApiDescription = OpenAPIObject['info'] & {
   readonly summary: string;
   /** The `identifier` is an SPDX expression. */
   readonly license: { readonly name: string; readonly identifier: string };
+  /** By name, schemes beside that of the service, which `@ApiSecurity()` of a public route with its own guard refers to. */
+  readonly securitySchemes?: Readonly<Record<string, SecurityScheme>>;
 };
+
+type SecurityScheme = Parameters<DocumentBuilder['addSecurity']>[1];
 
 /**
  * Builds the document of an application.
@@ -40,7 +44,7 @@ export type ApiDescription = OpenAPIObject['info'] & {
  */
 export function buildDocument(
   app: INestApplication,
-  info: ApiDescription,
+  { securitySchemes = {}, ...info }: ApiDescription,
   routes: readonly Route[],
   change = (document: OpenAPIObject) => document,
 ): void {
@@ -49,6 +53,7 @@ export function buildDocument(
     .addServer(app.get(Configuration).PUBLIC_URL ?? '/')
     .addSecurity(BEARER, { type: 'http', scheme: 'bearer' })
     .addSecurityRequirements(BEARER);
+  Object.entries(securitySchemes).forEach(([name, scheme]) => builder.addSecurity(name, scheme));
   tagsOf(routes).forEach(({ name, description }) => builder.addTag(name, description));
   const base = builder.build();
   // The builder does not know `summary` and `license.identifier`, which are new in OpenAPI 3.1.

@@ -74,7 +74,7 @@ export function describeOperations(document: OpenAPIObject, routes: readonly Rou
     }
     calls.push(...scopesOf(route).map((scope) => ({ scope, call: `\`${call}\`` })));
     const body = bodyOptionsOf(route);
-    describeSecurity(operation, route);
+    describeSecurity(operation, route, document.components?.securitySchemes ?? {});
     describeBody(operation, body);
     const problems = problemsOf(operation, path, route, body, document.components?.schemas ?? {});
     describeResponses(operation, path, prefix, route, [...problems, ...describeConditions(operation, route)]);
@@ -88,10 +88,11 @@ export function describeOperations(document: OpenAPIObject, routes: readonly Rou
 }
 
 /** Adds the scopes to the description as well, because Swagger UI does not show extensions. */
-function describeSecurity(operation: DocumentedOperation, route: Route): void {
+function describeSecurity(operation: DocumentedOperation, route: Route, schemes: object): void {
   const scopes = scopesOf(route);
+  const declared = operation.security?.filter((each) => Object.keys(each).every((name) => name in schemes)) ?? [];
   // Undefined means the scheme of the document, and replaces the other one that `@ApiBearerAuth()` names.
-  Object.assign(operation, { security: tokenPolicyOf(route) === 'public' ? [] : undefined });
+  Object.assign(operation, { security: tokenPolicyOf(route) === 'public' ? declared : undefined });
   if (scopes.length > 0) {
     const note = `A token that is restricted to scopes needs ${scopes.map((scope) => `\`${scope}\``).join(' and ')}.`;
     // Linters accept scopes in `security` only for OAuth 2.
